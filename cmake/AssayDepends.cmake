@@ -1,0 +1,11 @@
+# Libraries that assay stands on; docs/reference/dependencies.md says why each is there.
+find_package(PkgConfig REQUIRED)
+find_package(Threads REQUIRED)
+pkg_search_module(LUA REQUIRED IMPORTED_TARGET lua5.4 lua-5.4 lua54 lua>=5.4)
+pkg_check_modules(CJSON REQUIRED IMPORTED_TARGET libcjson)
+pkg_check_modules(PROTOBUF_C REQUIRED IMPORTED_TARGET libprotobuf-c)
+pkg_check_modules(CRYPTO REQUIRED IMPORTED_TARGET libcrypto)
+if(ASSAY_TESTS)
+  pkg_check_modules(CUNIT REQUIRED IMPORTED_TARGET cunit)
+endif()
+find_program(PROTOC_C NAMES protoc-c protoc REQUIRED)

@@ -1,0 +1,60 @@
+# assay::plugin is all that a plugin may use: headers and the floating-point contract, no library.
+add_library(assay_plugin INTERFACE)
+add_library(assay::plugin ALIAS assay_plugin)
+target_include_directories(assay_plugin INTERFACE
+  $<BUILD_INTERFACE:${CMAKE_SOURCE_DIR}/core/include> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
+target_compile_options(assay_plugin INTERFACE -ffp-contract=off)
+
+# A plugin cannot link to the core: undefined symbols are refused at link time (not in sanitizer builds).
+function(assay_plugin_target name kind)
+  set_target_properties(${name} PROPERTIES PREFIX "" C_VISIBILITY_PRESET hidden
+    LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bin/${kind})
+  target_link_libraries(${name} PRIVATE assay::plugin)
+  if(NOT ASSAY_SANITIZE)
+    if(APPLE)
+      target_link_options(${name} PRIVATE -Wl,-undefined,error)
+    else()
+      target_link_options(${name} PRIVATE -Wl,-z,defs)
+    endif()
+  endif()
+  install(TARGETS ${name} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/assay/${kind})
+endfunction()
+
+# assay_add_gate(NAME source... [LIBS target...]): one gate = one shared object bin/gates/NAME.so
+function(assay_add_gate name)
+  cmake_parse_arguments(ARG "" "" "LIBS" ${ARGN})
+  add_library(assay_gate_${name} MODULE ${ARG_UNPARSED_ARGUMENTS})
+  set_target_properties(assay_gate_${name} PROPERTIES OUTPUT_NAME ${name} SUFFIX .so)
+  assay_plugin_target(assay_gate_${name} gates)
+  if(ARG_LIBS)
+    target_link_libraries(assay_gate_${name} PRIVATE ${ARG_LIBS})
+  endif()
+endfunction()
+
+# assay_add_backend(NAME source... [LIBS target...])
+function(assay_add_backend name)
+  cmake_parse_arguments(ARG "" "" "LIBS" ${ARGN})
+  add_library(assay_backend_${name} MODULE ${ARG_UNPARSED_ARGUMENTS})
+  set_target_properties(assay_backend_${name} PROPERTIES OUTPUT_NAME ${name} SUFFIX .so)
+  assay_plugin_target(assay_backend_${name} backends)
+  if(ARG_LIBS)
+    target_link_libraries(assay_backend_${name} PRIVATE ${ARG_LIBS})
+  endif()
+endfunction()
+
+# assay_collect(OUT name VAR sources...): writes a table of the symbols PREFIX_<file stem>, so that adding a file is
+# all it takes to add an op family or a subcommand.
+function(assay_generate_table out type prefix)
+  set(decl "")
+  set(rows "")
+  foreach(src ${ARGN})
+    get_filename_component(stem ${src} NAME_WE)
+    string(APPEND decl "extern ${type} ${prefix}${stem};\n")
+    string(APPEND rows "  &${prefix}${stem},\n")
+  endforeach()
+  set(ASSAY_DECL "${decl}")
+  set(ASSAY_ROWS "${rows}")
+  set(ASSAY_TYPE "${type}")
+  set(ASSAY_PREFIX "${prefix}")
+  configure_file(${CMAKE_SOURCE_DIR}/cmake/table.c.in ${out} @ONLY)
+endfunction()

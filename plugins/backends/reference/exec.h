@@ -1,0 +1,31 @@
+/* plugins/backends/reference/exec.h: runs a function of a program on the CPU: the oracle. */
+#ifndef ASSAY_EXEC_H
+#define ASSAY_EXEC_H
+#include "program/program.h"
+#include "assay/backend.h"
+
+/* How floating-point values are kept. DECLARED: as the program declares them (an fp16 value is rounded at every op, an fp32
+ * value computed in fp32). FP16, FP32, FP64: every float value in that type, whatever is declared; FP64 rounds nothing in
+ * between and returns float64 outputs. With a cut, the ancestors of the named values (inclusive) run as DECLARED and everything
+ * else in FP64: "float64 attention on the control's fp16-rounded q, k, v" (statistics.md 3.2). */
+enum { ASSAY_PREC_DECLARED = 0, ASSAY_PREC_FP16, ASSAY_PREC_FP32, ASSAY_PREC_FP64 };
+typedef struct assay_exec_options {
+    int32_t precision; uint32_t threads;         /* threads 0: all cores */
+    const char *function;                        /* NULL: the default function */
+    const char *const *cut; uint32_t n_cut;
+    /* Sees every value once it is computed (assay exec --ranges); may be NULL. */
+    void (*observe)(void *ctx, const assay_mil_op *op, const assay_mil_value *v, const assay_tensor *t);
+    void *observe_ctx;
+} assay_exec_options;
+/* A function prepared for repeated runs. Inputs and outputs by name. */
+typedef struct assay_exec assay_exec;
+assay_status assay_exec_open(const assay_program *p, const assay_exec_options *o, assay_exec **out, assay_error *err);
+void assay_exec_close(assay_exec *e);
+/* Types of the outputs for the given inputs (after dynamic shapes are bound) are those of the tensors handed back. */
+assay_status assay_exec_run(assay_exec *e, const assay_named_tensor *in, uint32_t n_in, assay_error *err);
+uint32_t assay_exec_output_count(const assay_exec *e);
+/* Borrowed until the next run or close. */
+assay_status assay_exec_output(const assay_exec *e, uint32_t i, assay_named_tensor *out, assay_error *err);
+
+extern const assay_backend assay_reference_backend;      /* params: precision (declared|fp16|fp32|fp64), cut (list of names), threads */
+#endif
