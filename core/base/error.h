@@ -12,7 +12,7 @@
 
 /* Sets code and message; returns code. */
 assay_status assay_fail(assay_error *err, assay_status code, const char *fmt, ...) ASSAY_PRINTF(3, 4);
-/* Puts "PREFIX: " before the message that is there; keeps and returns the code. */
+/* Puts "PREFIX: " before the message that is there; keeps and returns the code (with NULL err: ASSAY_E_INTERNAL). */
 assay_status assay_wrap(assay_error *err, const char *fmt, ...) ASSAY_PRINTF(2, 3);
 /* Like assay_fail with ASSAY_E_IO and ": strerror(errno)" at the end. */
 assay_status assay_fail_errno(assay_error *err, const char *fmt, ...) ASSAY_PRINTF(2, 3);

@@ -16,9 +16,13 @@ assay_status assay_mkdirs(const char *path, assay_error *err);
 assay_status assay_remove_tree(const char *path, assay_error *err);  /* absent is fine; never follows links */
 assay_status assay_copy_file(const char *from, const char *to, assay_error *err);
 assay_status assay_copy_tree(const char *from, const char *to, assay_error *err);
+/* Regular files only; more than max_bytes is ASSAY_E_LIMIT. */
 assay_status assay_read_file(const char *path, size_t max_bytes, char **data, size_t *len, assay_error *err); /* NUL added */
 /* Writes path.tmp-<pid>, fsyncs, renames, fsyncs the folder: the file is old or new, never half. */
 assay_status assay_write_file(const char *path, const void *data, size_t len, assay_error *err);
+/* The same for a file that is put together from several pieces. */
+typedef struct assay_piece { const void *data; size_t len; } assay_piece;
+assay_status assay_write_pieces(const char *path, const assay_piece *pieces, size_t n, assay_error *err);
 /* fsyncs every file of `tmp` and the folder, renames it to `final`, fsyncs the parent. If `final` exists already (a racing
  * copy won), `tmp` is removed, *lost is true and the status is ASSAY_OK. */
 assay_status assay_publish_dir(const char *tmp, const char *final, bool *lost, assay_error *err);

@@ -19,6 +19,10 @@ assay_json *assay_json_clone(const assay_json *j);
 int assay_json_kind(const assay_json *j);                            /* NULL pointer: ASSAY_J_NULL */
 size_t assay_json_len(const assay_json *j);                          /* elements of an array or object */
 assay_json *assay_json_at(const assay_json *j, size_t i);            /* array element or object value by position */
+/* Children one after the other: at() costs the position each time. `for (c = first(j); c; c = next(c))`, key by assay_json_key. */
+assay_json *assay_json_first(const assay_json *j);
+assay_json *assay_json_next(const assay_json *child);
+const char *assay_json_key(const assay_json *child);                 /* NULL for array elements */
 const char *assay_json_key_at(const assay_json *j, size_t i);        /* object key by position */
 assay_json *assay_json_get(const assay_json *j, const char *key);    /* NULL when absent */
 assay_json *assay_json_path(const assay_json *j, const char *dotted);/* "a.b.c" */

@@ -21,6 +21,7 @@ float assay_bf16_to_f32(uint16_t h);
 double assay_load_f64(int32_t dtype, const void *p);
 /* One element stored with one rounding; integers: truncated towards zero and saturated, NaN gives 0. */
 void assay_store_f64(int32_t dtype, void *p, double v);
-/* n contiguous elements, any pair of types; the same results as load then store (integers to integers exactly, saturated). */
+/* n contiguous elements, any pair of types; the same results as load then store (integers to integers exactly, saturated);
+ * equal types copy the bytes. Neither side needs to be aligned. */
 void assay_convert(int32_t to, void *dst, int32_t from, const void *src, size_t n);
 #endif

@@ -1,0 +1,200 @@
+/* base/mem.c: allocation that cannot return NULL, arenas, growing buffers and pointer arrays. */
+#include "base/mem.h"
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void out_of_memory(size_t n) {
+    fprintf(stderr, "assay: out of memory (%zu bytes wanted)\n", n);
+    exit(70);
+}
+
+void *assay_xmalloc(size_t n) {
+    void *p = malloc(n ? n : 1);
+    if (!p) out_of_memory(n);
+    return p;
+}
+
+void *assay_xcalloc(size_t count, size_t size) {
+    void *p = calloc(count ? count : 1, size ? size : 1);
+    if (!p) out_of_memory(size && count > SIZE_MAX / size ? SIZE_MAX : count * size);
+    return p;
+}
+
+void *assay_xrealloc(void *p, size_t n) {
+    void *q = realloc(p, n ? n : 1);
+    if (!q) out_of_memory(n);
+    return q;
+}
+
+char *assay_xstrndup(const char *s, size_t n) {
+    char *p = assay_xmalloc(n + 1);
+    if (n) memcpy(p, s, n);
+    p[n] = '\0';
+    return p;
+}
+
+char *assay_xstrdup(const char *s) { return assay_xstrndup(s, strlen(s)); }
+
+char *assay_xprintf(const char *fmt, ...) {
+    assay_buf b = {0};
+    va_list ap;
+    va_start(ap, fmt);
+    assay_buf_vprintf(&b, fmt, ap);
+    va_end(ap);
+    return assay_buf_take(&b);
+}
+
+/* ---- arena ---- */
+
+enum { ARENA_BLOCK = 16 * 1024, ARENA_ALIGN = 16 };
+typedef struct arena_block { struct arena_block *next; size_t used, size; void *pad; } arena_block;   /* data follows, 16-aligned */
+typedef struct arena_hook { struct arena_hook *next; void (*fn)(void *); void *p; } arena_hook;
+struct assay_arena { arena_block *blocks; arena_hook *hooks; };
+
+assay_arena *assay_arena_new(void) { return assay_xcalloc(1, sizeof(assay_arena)); }
+
+void assay_arena_free(assay_arena *a) {
+    if (!a) return;
+    for (arena_hook *h = a->hooks; h; h = h->next) h->fn(h->p);
+    for (arena_block *b = a->blocks, *next; b; b = next) {
+        next = b->next;
+        free(b);
+    }
+    free(a);
+}
+
+/* A large request gets a block of its own behind the current one, whose free space stays in use. */
+static void *arena_take(assay_arena *a, size_t n) {
+    if (n > SIZE_MAX / 2) out_of_memory(n);
+    n = (n + ARENA_ALIGN - 1) / ARENA_ALIGN * ARENA_ALIGN;
+    arena_block *b = a->blocks;
+    if (!b || b->size - b->used < n) {
+        size_t size = n > ARENA_BLOCK / 4 ? n : ARENA_BLOCK;
+        arena_block *fresh = assay_xmalloc(sizeof *fresh + size);
+        fresh->used = 0;
+        fresh->size = size;
+        fresh->pad = NULL;
+        if (b && size == n) {
+            fresh->next = b->next;
+            b->next = fresh;
+        } else {
+            fresh->next = b;
+            a->blocks = fresh;
+        }
+        b = fresh;
+    }
+    void *p = (char *)(b + 1) + b->used;
+    b->used += n;
+    return p;
+}
+
+void *assay_arena_alloc(assay_arena *a, size_t n) {
+    void *p = arena_take(a, n ? n : 1);
+    memset(p, 0, n ? n : 1);
+    return p;
+}
+
+void *assay_arena_copy(assay_arena *a, const void *p, size_t n) {
+    void *q = arena_take(a, n ? n : 1);
+    if (n) memcpy(q, p, n);
+    return q;
+}
+
+char *assay_arena_strndup(assay_arena *a, const char *s, size_t n) {
+    char *p = arena_take(a, n + 1);
+    if (n) memcpy(p, s, n);
+    p[n] = '\0';
+    return p;
+}
+
+char *assay_arena_strdup(assay_arena *a, const char *s) { return assay_arena_strndup(a, s, strlen(s)); }
+
+char *assay_arena_printf(assay_arena *a, const char *fmt, ...) {
+    assay_buf b = {0};
+    va_list ap;
+    va_start(ap, fmt);
+    assay_buf_vprintf(&b, fmt, ap);
+    va_end(ap);
+    char *p = assay_arena_strndup(a, b.data, b.len);
+    assay_buf_free(&b);
+    return p;
+}
+
+void assay_arena_on_free(assay_arena *a, void (*fn)(void *), void *p) {
+    arena_hook *h = assay_arena_alloc(a, sizeof *h);
+    h->fn = fn;
+    h->p = p;
+    h->next = a->hooks;
+    a->hooks = h;
+}
+
+/* ---- buffer ---- */
+
+static void buf_reserve(assay_buf *b, size_t extra) {
+    if (extra > SIZE_MAX / 4 || b->len > SIZE_MAX / 4) out_of_memory(extra);
+    size_t need = b->len + extra + 1;
+    if (need <= b->cap) return;
+    size_t cap = b->cap ? b->cap : 64;
+    while (cap < need) cap += cap / 2;
+    b->data = assay_xrealloc(b->data, cap);
+    b->cap = cap;
+    b->data[b->len] = '\0';
+}
+
+void assay_buf_add(assay_buf *b, const void *p, size_t n) {
+    buf_reserve(b, n);
+    if (n) memcpy(b->data + b->len, p, n);
+    b->len += n;
+    b->data[b->len] = '\0';
+}
+
+void assay_buf_str(assay_buf *b, const char *s) { assay_buf_add(b, s, strlen(s)); }
+void assay_buf_char(assay_buf *b, char c) { assay_buf_add(b, &c, 1); }
+
+void assay_buf_vprintf(assay_buf *b, const char *fmt, va_list ap) {
+    va_list again;
+    va_copy(again, ap);
+    int n = vsnprintf(NULL, 0, fmt, ap);
+    if (n > 0) {
+        buf_reserve(b, (size_t)n);
+        vsnprintf(b->data + b->len, (size_t)n + 1, fmt, again);
+        b->len += (size_t)n;
+    }
+    va_end(again);
+}
+
+void assay_buf_printf(assay_buf *b, const char *fmt, ...) {
+    va_list ap;
+    va_start(ap, fmt);
+    assay_buf_vprintf(b, fmt, ap);
+    va_end(ap);
+}
+
+char *assay_buf_take(assay_buf *b) {
+    buf_reserve(b, 0);
+    char *p = b->data;
+    *b = (assay_buf){0};
+    return p;
+}
+
+void assay_buf_free(assay_buf *b) {
+    free(b->data);
+    *b = (assay_buf){0};
+}
+
+/* ---- pointers ---- */
+
+void assay_ptrs_push(assay_ptrs *v, void *p) {
+    if (v->len == v->cap) {
+        v->cap = v->cap ? v->cap * 2 : 8;
+        v->items = assay_xrealloc(v->items, v->cap * sizeof *v->items);
+    }
+    v->items[v->len++] = p;
+}
+
+void assay_ptrs_free(assay_ptrs *v) {
+    free(v->items);
+    *v = (assay_ptrs){0};
+}
