@@ -16,6 +16,8 @@ static const assay_opt global_opts[] = {
     { NULL, 0, NULL, NULL, false },
 };
 
+const assay_opt *assay_args_global(void) { return global_opts; }
+
 static const assay_opt *lookup(const assay_opt *table, const char *name, size_t len, char letter) {
     for (const assay_opt *o = table; o && o->name; o++) {
         if (letter ? o->letter == letter : (strlen(o->name) == len && memcmp(o->name, name, len) == 0)) return o;

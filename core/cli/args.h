@@ -6,4 +6,5 @@
 int assay_args_parse(const assay_command *cmd, int argc, char **argv, assay_args *out);
 void assay_args_free(assay_args *a);
 void assay_args_help(const assay_command *cmd);
+const assay_opt *assay_args_global(void);        /* options every command takes; ends with name NULL */
 #endif
