@@ -1,0 +1,108 @@
+/* gates/latency/latency.h: the parts of the latency gate. Formulas and defaults: statistics.md 3.4-3.6 of the design; the test
+ * vectors of its section 3.6.4 are in test_latency.c. Durations are milliseconds; d is the gain of a block (control minus
+ * candidate, positive = candidate faster). Undefined figures are NaN. */
+#ifndef ASSAY_LATENCY_H
+#define ASSAY_LATENCY_H
+#include "assay/gate.h"
+#include "assay/math.h"
+#include <stdbool.h>
+#include <stddef.h>
+
+typedef struct lat_interval { double lo, hi; bool defined; size_t rank_lo, rank_hi; double achieved; } lat_interval;
+typedef struct lat_block {
+    uint32_t process;
+    bool control_first, dropped;
+    uint32_t n_control, n_candidate;             /* durations kept in the block: 1 + 1 for a pair, 2 + 2 for ABBA */
+    double control[2], candidate[2];
+} lat_block;
+
+/* All that the input says. Owned arrays; lat_data_free. */
+typedef struct lat_data {
+    lat_block *blocks; size_t n_blocks, cap_blocks;
+    double *control, *candidate; size_t n_control, n_candidate;      /* kept durations of each arm, in time order */
+    uint32_t processes;
+    size_t dropped;
+    bool paired, order_recorded, alternating, is_sessions, live;     /* is_sessions: a list of recorded documents */
+    bool bad_sample, output_changed, unsteady;
+    struct { char name[64]; double *v; size_t n; } *sets; size_t n_sets;
+} lat_data;
+void lat_data_free(lat_data *d);
+assay_status lat_read(const assay_evidence *ev, lat_data *out, assay_error *err);
+
+/* dist.c */
+double lat_t_quantile(const assay_math_1 *m, double p, double df);
+double lat_t_two_sided(const assay_math_1 *m, double t, double df);  /* P(|T| >= |t|) */
+double lat_chi2_upper(const assay_math_1 *m, double x, double df);
+double lat_binomial_below(const assay_math_1 *m, size_t n, double p, size_t l);      /* P(X < l) */
+
+/* order.c: quantiles and distribution-free intervals. `sorted` is ascending. */
+void lat_sort(double *v, size_t n);
+double *lat_sorted_copy(const double *v, size_t n);                  /* caller frees */
+double lat_quantile(const double *sorted, size_t n, double p);       /* type 7; NaN for n = 0 */
+double lat_median(const double *v, size_t n);
+double lat_mean(const double *v, size_t n);
+double lat_sd(const double *v, size_t n);                            /* n - 1 */
+lat_interval lat_order_interval(const assay_math_1 *m, const double *v, size_t n, double confidence);
+lat_interval lat_quantile_interval(const assay_math_1 *m, const double *v, size_t n, double p, double confidence);
+typedef struct lat_hl { double estimate; lat_interval ci; size_t k; } lat_hl;
+lat_hl lat_hodges_lehmann(const double *v, size_t n, double confidence);
+
+/* series.c: how the values hang together in time */
+void lat_midranks(const double *v, size_t n, double *ranks);
+double lat_lag1(const double *v, size_t n);                          /* 0 if the denominator is 0 */
+double lat_lag1_rank(const double *v, size_t n);
+double lat_lag1_within(const double *v, const uint32_t *process, size_t n);
+typedef struct lat_kw { double h, tie_factor, corrected, p; } lat_kw;
+lat_kw lat_kruskal_wallis(const assay_math_1 *m, const double *v, const uint32_t *process, size_t n, uint32_t processes);
+typedef struct lat_pettitt { double k; size_t at; double p; } lat_pettitt;
+lat_pettitt lat_pettitt_test(const assay_math_1 *m, const double *v, size_t n);
+size_t lat_change_points(const assay_math_1 *m, const double *v, size_t n, size_t *out, size_t max);      /* left lengths, ascending */
+double lat_timer_step(const double *durations, size_t n);            /* NaN: none */
+typedef struct lat_modes { bool defined, two; double d, ratio; double split; } lat_modes;
+lat_modes lat_two_modes(const assay_math_1 *m, const double *levels, size_t n);
+double lat_theil_sen(const double *v, size_t n);                     /* slope per block */
+double lat_mad(const double *v, size_t n);
+
+/* resample.c: counter-based draws, the same numbers on every machine */
+typedef struct lat_pair { double lo, hi; } lat_pair;
+lat_pair lat_boot_mean(const assay_math_1 *m, const double *v, size_t n, const char *seed, uint32_t resamples, double confidence);
+lat_pair lat_boot_median(const assay_math_1 *m, const double *v, size_t n, const char *seed, uint32_t resamples, double confidence);
+lat_pair lat_block_boot(const assay_math_1 *m, const double *v, size_t n, size_t block_length, bool median, const char *seed, uint32_t resamples, double confidence);
+typedef struct lat_bca { double z0, a, p_lo, p_hi; lat_pair ci; } lat_bca;
+lat_bca lat_bca_mean(const assay_math_1 *m, const double *v, size_t n, const char *seed, uint32_t resamples, double confidence);
+double lat_randomisation_p(const assay_math_1 *m, const double *d, const bool *control_first, const uint32_t *process, size_t n, const char *seed);
+double lat_sign_flip_p(const assay_math_1 *m, const double *d, size_t n, const char *seed);
+
+/* decide.c: statistics.md 3.6.1 */
+enum { LAT_UNIT_AUTO, LAT_UNIT_BLOCK, LAT_UNIT_PROCESS };
+typedef struct lat_params {
+    double confidence, min_prize_ms, margin_ms, layers;              /* NaN: not declared */
+    size_t min_pairs, block_length;
+    int unit;
+    char seed[40];
+} lat_params;
+typedef struct lat_series {                                          /* the kept blocks as arrays */
+    size_t n; double *d, *level; bool *control_first; uint32_t *process; uint32_t processes;
+} lat_series;
+void lat_series_make(const lat_data *data, lat_series *s);
+void lat_series_free(lat_series *s);
+typedef struct lat_decision {
+    double gain, lo, hi;                                             /* the deciding interval; infinite when unbounded */
+    const char *method;                                              /* "order-statistic" "effective-n" "moving-block" "process-t" "none" */
+    double achieved, lag1, lag1_rank, effective_n, timer_step, ties, p_process, drift_rel;
+    lat_interval order;
+    lat_modes modes;
+    size_t change_points[64], n_change_points;
+    int unit;
+    bool coarse;
+} lat_decision;
+/* Judges paired data; reports reasons, figures and the verdict. `invalid` says that validity codes were raised before. */
+void lat_decide(const assay_math_1 *m, const lat_data *data, const lat_params *p, const assay_finding *f, bool invalid);
+
+/* report.c: figures */
+void lat_metric(const assay_finding *f, const char *group, const char *name, double v, const char *unit);
+void lat_interval_metric(const assay_finding *f, const char *key, const lat_interval *iv, double sign);
+void lat_pair_metric(const assay_finding *f, const char *key, lat_pair iv);
+void lat_arm_figures(const assay_math_1 *m, const assay_finding *f, const char *group, const double *v, size_t n, double confidence);
+void lat_second_opinions(const assay_math_1 *m, const lat_series *s, const lat_data *data, const lat_params *p, const assay_finding *f);
+#endif
