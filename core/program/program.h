@@ -39,6 +39,7 @@ typedef struct assay_mil_const {
     const struct assay_mil_const **items; uint64_t n_items;   /* list, tuple: elements; dict: key, value, key, value ... */
     const char *blob_file; uint64_t blob_offset; /* blob_file NULL = immediate; as written, "@model_path/weights/weight.bin" */
     bool absent;                                 /* the blob file is not there: type and offset are known, bytes are not */
+    const char *why_absent;                      /* for a person: "no file weights/weight.bin", "... is a Git LFS pointer ..." */
 } assay_mil_const;
 
 typedef struct assay_mil_value {
@@ -74,6 +75,8 @@ typedef struct assay_mil_function {
     assay_mil_block *block;                      /* the specialisation named by opset */
     assay_mil_attr *attrs; uint32_t n_attrs;
     uint32_t n_values;                           /* ids are 0..n_values-1 */
+    assay_mil_op **all_ops; uint32_t n_all_ops;  /* every op, nested blocks included, program order; set by assay_program_index() */
+    struct assay_scope *names;                   /* private to program/build.c: names in use */
 } assay_mil_function;
 
 /* One input, output or state of the model's description. */
@@ -136,8 +139,14 @@ assay_program *assay_program_clone(const assay_program *from);
 /* Recomputes users, ids, reachability and the description's features from the functions. Called by readers and after rewrites. */
 void assay_program_index(assay_program *p);
 /* ---- validation: names defined before use and unique, const rank, blob ranges and dtypes, opset known, at least one
- * function, and the op table's type rule against the declared types. `mode`: 0 structure only, 1 also types. */
+ * function, and the op table's type rule against the declared types. `mode`: 0 structure only, 1 also the types and opsets of
+ * known ops, 2 also that every op is known. */
 assay_status assay_program_validate(const assay_program *p, int mode, assay_error *err);
+/* ---- types (program/types.c) */
+int64_t assay_type_count(const assay_mil_type *t);       /* elements of a tensor type; -1: not a tensor, unknown size or overflow */
+bool assay_type_equal(const assay_mil_type *a, const assay_mil_type *b);
+bool assay_type_fits(const assay_mil_type *a, const assay_mil_type *b);   /* equal where both sizes are known */
+const char *assay_type_text(const assay_mil_type *t, char out[96]);       /* "tensor<fp16, [1, 4]>", "string"; shortened to fit */
 /* ---- queries (program/query.c) */
 assay_mil_function *assay_program_function(const assay_program *p, const char *name);     /* NULL name: the default one */
 const assay_mil_arg *assay_op_arg(const assay_mil_op *op, const char *key);               /* NULL when absent */
@@ -149,6 +158,10 @@ const assay_mil_const *assay_value_const(const assay_mil_value *v);             
 /* Reads a numeric constant as a tensor (sub-byte unpacked to one byte an element); data may point into p. */
 assay_status assay_const_read(const assay_mil_const *c, assay_own_tensor *out, assay_error *err);
 bool assay_const_scalar(const assay_mil_const *c, double *out);                           /* a one-element numeric or bool constant */
+double assay_const_at(const assay_mil_const *c, uint64_t i);                              /* element i as double; NaN: absent, not numeric, past the end */
+/* Fails (naming file and offset) unless c is numeric and its bytes are there; then c->data may be used. */
+assay_status assay_const_ready(const assay_mil_const *c, assay_error *err);
+uint8_t assay_const_unpacked(const assay_mil_const *c, uint64_t i);                       /* element i of a sub-byte type; int4 sign-extended */
 /* Walks producers from `v` through ops flagged ASSAY_OP_LAYOUT and returns the first value that is not made by one. */
 const assay_mil_value *assay_value_skip_layout(const assay_mil_value *v);
 /* SHA-256 of a constant's UNPACKED little-endian elements (truth.json's weight_references); "" when absent. */
