@@ -124,19 +124,19 @@ static assay_status get_file(assay_program *p, const char *model_dir, const char
 static assay_status read_record(const blob_file *f, uint64_t offset, assay_blob_entry *e, assay_error *err) {
     unsigned char r[RECORD];
     unsigned long long at = offset;
-    if (offset % RECORD) return assay_fail(err, ASSAY_E_INPUT, "%s: offset %llu is not a multiple of 64", f->path, at);
+    if (offset % RECORD) return assay_fail(err, ASSAY_E_INPUT, "%s: offset %llu is not a multiple of 64", f->name, at);
     if (f->size < RECORD || offset > f->size - RECORD)
-        return assay_fail(err, ASSAY_E_INPUT, "%s: offset %llu lies past the end of the file (%llu bytes)", f->path, at, (unsigned long long)f->size);
-    if (pread(f->fd, r, sizeof r, (off_t)offset) != RECORD) return assay_fail_errno(err, "%s: cannot read the record at offset %llu", f->path, at);
-    if (u32_at(r) != sentinel) return assay_fail(err, ASSAY_E_INPUT, "%s: no record at offset %llu (wrong sentinel): the file is damaged", f->path, at);
+        return assay_fail(err, ASSAY_E_INPUT, "%s: offset %llu lies past the end of the file (%llu bytes)", f->name, at, (unsigned long long)f->size);
+    if (pread(f->fd, r, sizeof r, (off_t)offset) != RECORD) return assay_fail_errno(err, "%s: cannot read the record at offset %llu", f->name, at);
+    if (u32_at(r) != sentinel) return assay_fail(err, ASSAY_E_INPUT, "%s: no record at offset %llu (wrong sentinel): the file is damaged", f->name, at);
     *e = (assay_blob_entry){ .offset = offset, .code = (int32_t)u32_at(r + 4), .size_bytes = u64_at(r + 8), .data_offset = u64_at(r + 16),
                              .padding_bits = u64_at(r + 24) };
     e->dtype = code_name(e->code);
     if (e->data_offset > f->size || e->size_bytes > f->size - e->data_offset)
         return assay_fail(err, ASSAY_E_INPUT, "%s: the data of the record at offset %llu (%llu bytes from %llu) runs past the end of the file (%llu bytes)",
-                          f->path, at, (unsigned long long)e->size_bytes, (unsigned long long)e->data_offset, (unsigned long long)f->size);
+                          f->name, at, (unsigned long long)e->size_bytes, (unsigned long long)e->data_offset, (unsigned long long)f->size);
     if (e->data_offset % RECORD)
-        return assay_fail(err, ASSAY_E_INPUT, "%s: the data of the record at offset %llu is not aligned to 64 bytes", f->path, at);
+        return assay_fail(err, ASSAY_E_INPUT, "%s: the data of the record at offset %llu is not aligned to 64 bytes", f->name, at);
     return ASSAY_OK;
 }
 
@@ -144,14 +144,14 @@ static assay_status check_fit(const blob_file *f, const assay_blob_entry *e, con
     unsigned long long at = e->offset;
     const char *want = assay_mil_dtype_name(t->dtype);
     if (e->code != assay_blob_code(t->dtype))
-        return assay_fail(err, ASSAY_E_TYPE, "%s: the record at offset %llu holds %s, the program says %s", f->path, at, e->dtype, want);
+        return assay_fail(err, ASSAY_E_TYPE, "%s: the record at offset %llu holds %s, the program says %s", f->name, at, e->dtype, want);
     uint64_t bits = assay_mil_dtype_bits(t->dtype), n = (uint64_t)assay_type_count(t), bytes;
     if (__builtin_mul_overflow(n, bits, &bytes)) return assay_fail(err, ASSAY_E_INPUT, "a constant of %llu elements is too large", (unsigned long long)n);
     bytes = bytes / 8 + (bytes % 8 != 0);
     uint64_t padding = bytes * 8 - n * bits;
     if (e->size_bytes != bytes || (bits < 8 && e->padding_bits != padding))
         return assay_fail(err, ASSAY_E_INPUT, "%s: the record at offset %llu holds %llu bytes (%llu padding bits), the program's %llu %s elements need %llu (%llu)",
-                          f->path, at, (unsigned long long)e->size_bytes, (unsigned long long)e->padding_bits, (unsigned long long)n, want,
+                          f->name, at, (unsigned long long)e->size_bytes, (unsigned long long)e->padding_bits, (unsigned long long)n, want,
                           (unsigned long long)bytes, (unsigned long long)padding);
     return ASSAY_OK;
 }
@@ -161,7 +161,7 @@ assay_status assay_blob_resolve(assay_program *p, const char *model_dir, const c
     if (n < 0) return assay_fail(err, ASSAY_E_TYPE, "a constant in a weight file needs a tensor type of known size");
     if (!assay_blob_code(c->type->dtype))
         return assay_fail(err, ASSAY_E_TYPE, "constants of type %s cannot lie in a weight file", assay_mil_dtype_name(c->type->dtype));
-    blob_file *f;
+    blob_file *f = NULL;
     assay_status s = get_file(p, model_dir, file, &f, err);
     if (s) return s;
     c->kind = ASSAY_CONST_DATA;
@@ -176,7 +176,7 @@ assay_status assay_blob_resolve(assay_program *p, const char *model_dir, const c
     assay_blob_entry e;
     s = read_record(f, offset, &e, err);
     if (!s) s = check_fit(f, &e, c->type, err);
-    if (!s && e.data_offset + e.size_bytes > f->map.len) s = assay_fail(err, ASSAY_E_IO, "%s: the file became shorter while it was read", f->path);
+    if (!s && e.data_offset + e.size_bytes > f->map.len) s = assay_fail(err, ASSAY_E_IO, "%s: the file became shorter while it was read", f->name);
     if (s) return s;
     c->nbytes = e.size_bytes;
     c->data = (const char *)f->map.data + e.data_offset;

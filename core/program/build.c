@@ -256,8 +256,8 @@ assay_status assay_block_add_op(assay_program *p, assay_mil_function *f, assay_m
     add_attr(p, op, "name", assay_const_string(p, name));
     uint32_t kept = b->n_ops;
     bind_args(p, f, b, before, op, name, def, args, n_args);
-    const assay_mil_type **types;
-    uint32_t n;
+    const assay_mil_type **types = NULL;
+    uint32_t n = 0;
     s = infer_outputs(p, op, def, where, &types, &n, err);
     if (s) {
         if (!before) b->n_ops = kept;            /* the consts made for its literals go too; with `before` they stay, unused */

@@ -38,7 +38,7 @@ static assay_status read_shapes(assay_reader *r, const Mil__ShapeList *list, ass
     f->flexible = 2;
     f->shapes = assay_arena_alloc(r->p->arena, (list->n_shapes + 1) * sizeof *f->shapes);
     for (size_t i = 0; i < list->n_shapes; i++) {
-        uint32_t rank;
+        uint32_t rank = 0;
         assay_status s = read_shape(r, list->shapes[i]->shape, list->shapes[i]->n_shape, f->shapes[i], &rank);
         if (s) return s;
         if (i && rank != f->rank) return assay_fail(r->err, ASSAY_E_INPUT, "enumerated shapes of different rank");

@@ -3,6 +3,7 @@
 #include "base/json.h"
 #include "base/names.h"
 #include <ctype.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

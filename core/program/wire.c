@@ -109,8 +109,8 @@ int32_t assay_wire_model_type(const void *bytes, size_t len) {
     return type;
 }
 
-const char *assay_model_type_name(int32_t field) {
-    static const struct { int32_t field; const char *name; } names[] = {
+const char *assay_model_type_name(int32_t number) {
+    static const struct { int32_t number; const char *name; } names[] = {
         { 200, "pipelineClassifier" }, { 201, "pipelineRegressor" }, { 202, "pipeline" }, { 300, "glmRegressor" },
         { 301, "supportVectorRegressor" }, { 302, "treeEnsembleRegressor" }, { 303, "neuralNetworkRegressor" },
         { 304, "bayesianProbitRegressor" }, { 400, "glmClassifier" }, { 401, "supportVectorClassifier" },
@@ -119,9 +119,9 @@ const char *assay_model_type_name(int32_t field) {
         { 556, "linkedModel" }, { 560, "classConfidenceThresholding" }, { 900, "identity" }, { 3000, "serializedModel" },
     };
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (names[i].field == field) return names[i].name;
-    if (field >= 600 && field <= 610) return "feature engineering";
-    if (field >= 2000 && field <= 2006) return "Apple-provided model";
+        if (names[i].number == number) return names[i].name;
+    if (number >= 600 && number <= 610) return "feature engineering";
+    if (number >= 2000 && number <= 2006) return "Apple-provided model";
     return "unknown type";
 }
 

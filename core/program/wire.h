@@ -10,5 +10,5 @@
 assay_status assay_wire_check(const ProtobufCMessageDescriptor *d, const void *bytes, size_t len, const char *what, assay_error *err);
 /* Field number of the model's type (mlpackage.md section 8): 502 for an ML Program; 0: none; -1: not a protobuf message. */
 int32_t assay_wire_model_type(const void *bytes, size_t len);
-const char *assay_model_type_name(int32_t field);         /* "neuralNetwork"; never NULL */
+const char *assay_model_type_name(int32_t number);         /* "neuralNetwork"; never NULL */
 #endif
