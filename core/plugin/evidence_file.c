@@ -1,0 +1,76 @@
+/* Loads evidence from files given on a command line or in a case folder: tensors, programs, records, plain text. */
+#include "plugin/evidence.h"
+#include "base/digest.h"
+#include "base/fs.h"
+#include "base/names.h"
+#include "tensor/npy.h"
+#include <stdlib.h>
+#include <string.h>
+
+enum { TEXT_MAX_BYTES = 64 << 20 };
+
+static assay_status add_text(assay_evidence_set *s, const char *role, const char *label, const char *sha, const char *path,
+                             assay_error *err) {
+    char *data = NULL;
+    size_t len = 0;
+    assay_status st = assay_read_file(path, TEXT_MAX_BYTES, &data, &len, err);
+    if (st) return st;
+    for (size_t i = 0; i < len; i++) /* a log may hold anything; JSON text may not */
+        if (!data[i] || (unsigned char)data[i] > 127) data[i] = '?';
+    assay_json *text = assay_json_new_string(data);
+    assay_evidence_add_json(s, role, label, NULL, ASSAY_ORIGIN_IMPORTED, sha, text);
+    assay_json_free(text);
+    free(data);
+    return ASSAY_OK;
+}
+
+static bool is_program_path(const char *path) {
+    static const char *const suffixes[] = {".mil", ".mlpackage", ".mlmodel", ".mlmodelc"};
+    size_t len = strlen(path);
+    while (len > 1 && path[len - 1] == '/') len--;
+    for (size_t i = 0; i < sizeof suffixes / sizeof *suffixes; i++) {
+        size_t n = strlen(suffixes[i]);
+        if (len >= n && !strncmp(path + len - n, suffixes[i], n)) return true;
+    }
+    return false;
+}
+
+static assay_status add_by_suffix(assay_evidence_set *s, const char *role, const char *label, const char *sha, const char *path,
+                                  assay_error *err) {
+    if (assay_ends_with(path, ".npy")) {
+        assay_own_tensor t;
+        assay_status st = assay_npy_read(path, &t, err);
+        if (!st) assay_evidence_add_tensor(s, role, label, NULL, ASSAY_ORIGIN_IMPORTED, sha, &t);
+        return st;
+    }
+    if (is_program_path(path)) {
+        assay_program *p = NULL;
+        assay_status st = assay_program_read(path, &p, err);
+        if (!st) assay_evidence_add_program(s, role, label, NULL, ASSAY_ORIGIN_IMPORTED, sha, p);
+        return st;
+    }
+    if (assay_ends_with(path, ".json")) {
+        assay_json *doc = NULL;
+        assay_status st = assay_json_read_file(path, &doc, err);
+        if (!st) assay_evidence_add_json(s, role, label, NULL, ASSAY_ORIGIN_IMPORTED, sha, doc);
+        assay_json_free(doc);
+        return st;
+    }
+    return add_text(s, role, label, sha, path, err);
+}
+
+assay_status assay_evidence_add_file(assay_evidence_set *s, const char *key, const char *path, assay_error *err) {
+    if (!assay_exists(path)) return assay_fail(err, ASSAY_E_INPUT, "%s=%s: no such file", key, path);
+    char sha[ASSAY_HEX];
+    assay_status st = assay_tree_digest(path, sha, err);
+    if (st) return st;
+    const char *colon = strchr(key, ':');
+    char *role = assay_xstrndup(key, colon ? (size_t)(colon - key) : strlen(key));
+    if (!*role)
+        st = assay_fail(err, ASSAY_E_USAGE, "'%s=%s': the role before '=' is empty (reference=FILE, candidate:LABEL=FILE)", key,
+                        path);
+    else
+        st = add_by_suffix(s, role, colon ? colon + 1 : "", sha, path, err);
+    free(role);
+    return st;
+}
