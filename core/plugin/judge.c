@@ -109,24 +109,21 @@ static assay_json *child(assay_json *obj, const char *key) {
     return c ? c : assay_json_set(obj, key, assay_json_object());
 }
 
-/* "candidate:b9.cosine" -> object of group "candidate:b9" and name "cosine"; the group of a key without a dot is "gate". */
-static assay_json *group_of(assay_json *root, const char *key, const char **name) {
+/* Sets "candidate:b9.cosine" as name "cosine" of group "candidate:b9"; the group of a key without a dot is "gate". */
+static void put_grouped(assay_json *root, const char *key, assay_json *value) {
     const char *dot = strrchr(key, '.');
-    *name = dot ? dot + 1 : key;
     char *group = dot ? assay_xstrndup(key, (size_t)(dot - key)) : assay_xstrdup("gate");
-    assay_json *g = child(root, group);
+    assay_json_set(child(root, group), dot ? dot + 1 : key, value);
     free(group);
-    return g;
 }
 
 static void put_metric(const assay_finding *f, const char *key, const double *v, uint64_t n, const char *unit) {
     finding_ctx *c = f->ctx;
     if (!key || (!v && n)) return;
-    const char *name = NULL;
     assay_json *value = n == 1 ? assay_json_new_number(v[0]) : assay_json_array();
     for (uint64_t i = 0; n != 1 && i < n; i++) assay_json_append(value, assay_json_new_number(v[i]));
-    assay_json_set(group_of(c->metrics, key, &name), name, value);
-    if (unit && *unit) assay_json_set_string(group_of(c->units, key, &name), name, unit);
+    put_grouped(c->metrics, key, value);
+    if (unit && *unit) put_grouped(c->units, key, assay_json_new_string(unit));
 }
 
 static void put_reason(assay_json *list, const char *code, const char *message, const char *where) {
@@ -150,13 +147,8 @@ static void put_detail(const assay_finding *f, const char *key, const char *json
     snprintf(what, sizeof what, "detail '%.80s'", key);
     assay_json *v = NULL;
     if (assay_json_parse(json, strlen(json), what, &v, &c->fault)) return;
-    if (assay_starts_with(key, "metrics:")) {
-        const char *name = NULL;
-        assay_json *g = group_of(c->metrics, key + 8, &name);
-        assay_json_set(g, name, v);
-    } else {
-        assay_json_set(c->details, key, v);
-    }
+    if (assay_starts_with(key, "metrics:")) put_grouped(c->metrics, key + 8, v);
+    else assay_json_set(c->details, key, v);
 }
 
 static void put_verdict(const assay_finding *f, assay_verdict v) { ((finding_ctx *)f->ctx)->verdict = v; }
