@@ -33,6 +33,8 @@ typedef struct assay_metrics_1 { uint32_t struct_size, reserved;
     assay_status (*difference)(const assay_tensor *a, const assay_tensor *b, double *out, assay_error *);
     double (*load)(const assay_tensor *t, int64_t flat);    /* one element as double */
     int (*bytes_equal)(const assay_tensor *a, const assay_tensor *b);   /* same dtype, shape and bits (-0 and 0 differ) */
+    /* Elements first..first+n-1 in C order, widened exactly. ASSAY_E_RANGE past the end. */
+    assay_status (*read)(const assay_tensor *t, int64_t first, uint64_t n, double *out, assay_error *);
 } assay_metrics_1;
 #ifdef __cplusplus
 }

@@ -1,0 +1,96 @@
+/* Centred cosine: what is left of both tensors once the reference's token mean of every channel is taken away (rule 10). */
+#include "metrics/metrics.h"
+#include "base/error.h"
+#include "base/mem.h"
+#include "tensor/dtype.h"
+#include <math.h>
+#include <stdlib.h>
+
+typedef struct sums { double rr, cc, rc, raw; } sums;                /* raw: sum of r^2 before centring */
+
+/* One (batch, head): tokens first, then the `width` other positions. */
+typedef struct group { assay_tensor r, c; int64_t tokens; size_t width; double *mean; } group;
+
+static void token_mean(group *g) {
+    assay_neumaier *s = assay_xcalloc(g->width, sizeof *s);
+    double *row = assay_xcalloc(g->width, sizeof *row);
+    assay_reader rd;
+    assay_reader_init(&rd, &g->r);
+    for (int64_t t = 0; t < g->tokens; t++) {
+        assay_reader_next(&rd, g->width, row);
+        for (size_t i = 0; i < g->width; i++) assay_neumaier_add(&s[i], row[i]);
+    }
+    for (size_t i = 0; i < g->width; i++) g->mean[i] = assay_neumaier_value(&s[i]) / (double)g->tokens;
+    free(row);
+    free(s);
+}
+
+/* The block kernel adds up rr, cc and rc in the order all metrics use. */
+static sums group_sums(group *g) {
+    assay_neumaier rr = { 0, 0 }, cc = { 0, 0 }, rc = { 0, 0 }, raw = { 0, 0 };
+    double r[ASSAY_BLOCK + ASSAY_LANES], c[ASSAY_BLOCK + ASSAY_LANES];
+    size_t total = g->width * (size_t)g->tokens, position = 0;
+    assay_reader ra, rb;
+    token_mean(g);
+    assay_reader_init(&ra, &g->r), assay_reader_init(&rb, &g->c);
+    for (size_t start = 0; start < total; start += ASSAY_BLOCK) {
+        size_t n = total - start < ASSAY_BLOCK ? total - start : ASSAY_BLOCK;
+        assay_block_sums b;
+        assay_reader_next(&ra, n, r), assay_reader_next(&rb, n, c);
+        assay_block_kernel(r, c, n, 0, 0, &b);
+        assay_neumaier_add(&raw, b.rr);
+        for (size_t i = 0; i < n; i++) {
+            r[i] -= g->mean[position], c[i] -= g->mean[position];
+            position = position + 1 == g->width ? 0 : position + 1;
+        }
+        assay_block_kernel(r, c, n, 0, 0, &b);
+        assay_neumaier_add(&rr, b.rr), assay_neumaier_add(&cc, b.cc), assay_neumaier_add(&rc, b.rc);
+    }
+    return (sums){ assay_neumaier_value(&rr), assay_neumaier_value(&cc), assay_neumaier_value(&rc), assay_neumaier_value(&raw) };
+}
+
+static double cosine_of(const sums *s) {
+    double d = sqrt(s->rr) * sqrt(s->cc), v = d > 0 ? s->rc / d : NAN;
+    return v > 1 ? 1 : v < -1 ? -1 : v;
+}
+static double share_of(const sums *s) { return s->raw > 0 ? sqrt(s->rr) / sqrt(s->raw) : NAN; }
+
+/* t with the token axis first and the batch and head axes (where there are any) fixed at an index. */
+static assay_tensor view(const assay_tensor *t, const assay_axes *a, int64_t b, int64_t h) {
+    assay_tensor v = *t;
+    int64_t offset = (a->batch >= 0 ? b * t->stride[a->batch] : 0) + (a->head >= 0 ? h * t->stride[a->head] : 0);
+    v.data = (unsigned char *)t->data + (size_t)offset * assay_dtype_size(t->dtype);
+    v.rank = 1;
+    v.shape[0] = t->shape[a->token], v.stride[0] = t->stride[a->token];
+    for (uint32_t i = 0; i < t->rank; i++) {
+        if ((int32_t)i == a->token || (int32_t)i == a->batch || (int32_t)i == a->head) continue;
+        v.shape[v.rank] = t->shape[i], v.stride[v.rank++] = t->stride[i];
+    }
+    return v;
+}
+
+static int axis_ok(int32_t axis, uint32_t rank) { return axis >= -1 && axis < (int32_t)rank; }
+
+assay_status assay_metrics_centred(const assay_tensor *ref, const assay_tensor *cand, const assay_axes *a, double *cosine, double *share,
+                                   double *bh_cosine, double *bh_share, uint64_t n, assay_error *err) {
+    assay_status st = assay_metrics_check(ref, cand, err);
+    if (st != ASSAY_OK) return st;
+    if (a->token < 0 || !axis_ok(a->token, ref->rank) || !axis_ok(a->batch, ref->rank) || !axis_ok(a->head, ref->rank))
+        return assay_fail(err, ASSAY_E_INPUT, "metrics: the centred cosine needs a token axis of the tensor");
+    int64_t nb = a->batch >= 0 ? ref->shape[a->batch] : 1, nh = a->head >= 0 ? ref->shape[a->head] : 1;
+    if (bh_cosine && n != (uint64_t)(nb * nh)) return assay_fail(err, ASSAY_E_INPUT, "metrics: %llu slices asked for, batch and head have %llu",
+                                                                 (unsigned long long)n, (unsigned long long)(nb * nh));
+    assay_neumaier acc[4] = { { 0, 0 } };
+    for (int64_t i = 0; i < nb * nh; i++) {
+        group g = { .r = view(ref, a, i / nh, i % nh), .c = view(cand, a, i / nh, i % nh), .tokens = ref->shape[a->token] };
+        g.width = g.tokens ? (size_t)(assay_metrics_count(&g.r) / g.tokens) : 0;
+        g.mean = assay_xcalloc(g.width + 1, sizeof *g.mean);
+        sums s = g.width ? group_sums(&g) : (sums){ 0, 0, 0, 0 };
+        free(g.mean);
+        assay_neumaier_add(&acc[0], s.rr), assay_neumaier_add(&acc[1], s.cc), assay_neumaier_add(&acc[2], s.rc), assay_neumaier_add(&acc[3], s.raw);
+        if (bh_cosine) bh_cosine[i] = cosine_of(&s), bh_share[i] = share_of(&s);
+    }
+    sums all = { assay_neumaier_value(&acc[0]), assay_neumaier_value(&acc[1]), assay_neumaier_value(&acc[2]), assay_neumaier_value(&acc[3]) };
+    *cosine = cosine_of(&all), *share = share_of(&all);
+    return ASSAY_OK;
+}

@@ -1,0 +1,124 @@
+/* Metrics element by element: ULP distances, tolerance counts, differences, reading, equality of bits. */
+#include "metrics/metrics.h"
+#include "base/mem.h"
+#include "tensor/tensor.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef void each_fn(void *ctx, const double *r, const double *c, size_t n, int64_t start);
+
+/* Both tensors in C order, a block at a time. */
+static void each_block(const assay_tensor *a, const assay_tensor *b, each_fn *fn, void *ctx) {
+    double r[ASSAY_BLOCK + ASSAY_LANES], c[ASSAY_BLOCK + ASSAY_LANES];
+    int64_t total = assay_metrics_count(a);
+    if (total <= 0) return;
+    assay_reader ra, rb;
+    assay_reader_init(&ra, a), assay_reader_init(&rb, b);
+    for (int64_t start = 0; start < total; start += ASSAY_BLOCK) {
+        size_t n = total - start < ASSAY_BLOCK ? (size_t)(total - start) : ASSAY_BLOCK;
+        assay_reader_next(&ra, n, r), assay_reader_next(&rb, n, c);
+        fn(ctx, r, c, n, start);
+    }
+}
+
+/* Halves as integers in order of value: neighbours differ by one, -0 and 0 are the same. */
+static int32_t ordered(double v) {
+    uint16_t h = assay_f64_to_f16(v);
+    return h & 0x8000 ? -(int32_t)(h & 0x7fff) : (int32_t)h;
+}
+
+enum { ULPS = 2 * 0x8000 };
+typedef struct ulp_count { double least; uint64_t n, at[ULPS]; } ulp_count;
+
+static void count_ulps(void *ctx, const double *r, const double *c, size_t n, int64_t start) {
+    ulp_count *u = ctx;
+    (void)start;
+    for (size_t i = 0; i < n; i++) {
+        if (!(fabs(r[i]) >= u->least) || isnan(c[i])) continue;
+        int32_t d = ordered(c[i]) - ordered(r[i]);
+        u->at[d < 0 ? -d : d]++;
+        u->n++;
+    }
+}
+
+static double ulp_of_rank(const ulp_count *u, uint64_t rank) {
+    uint64_t seen = 0;
+    for (int i = 0; i < ULPS; i++)
+        if ((seen += u->at[i]) > rank) return i;
+    return NAN;
+}
+
+static double ulp_quantile(const ulp_count *u, double p) {               /* type 7 */
+    double pos = (double)(u->n - 1) * p, low = floor(pos);
+    double a = ulp_of_rank(u, (uint64_t)low), b = ulp_of_rank(u, (uint64_t)ceil(pos));
+    return a + (b - a) * (pos - low);
+}
+
+assay_status assay_metrics_ulp16(const assay_tensor *ref, const assay_tensor *cand, double out[3], assay_error *err) {
+    assay_status st = assay_metrics_check(ref, cand, err);
+    if (st != ASSAY_OK) return st;
+    assay_pair_stats self;
+    assay_pair_compute(ref, ref, -1, &self);
+    out[0] = out[1] = out[2] = NAN;
+    if (!(self.rms_ref > 0)) return ASSAY_OK;
+    ulp_count *u = assay_xcalloc(1, sizeof *u);
+    u->least = self.rms_ref * 0x1p-10;
+    each_block(ref, cand, count_ulps, u);
+    if (u->n) out[0] = ulp_quantile(u, 1), out[1] = ulp_quantile(u, 0.5), out[2] = ulp_quantile(u, 0.99);
+    free(u);
+    return ASSAY_OK;
+}
+
+typedef struct over_count { double atol, rtol; uint64_t n; } over_count;
+static void count_over(void *ctx, const double *r, const double *c, size_t n, int64_t start) {
+    over_count *o = ctx;
+    (void)start;
+    for (size_t i = 0; i < n; i++) o->n += !(fabs(c[i] - r[i]) <= o->atol + o->rtol * fabs(r[i]));
+}
+assay_status assay_metrics_elements_over(const assay_tensor *ref, const assay_tensor *cand, double atol, double rtol, uint64_t *n, assay_error *err) {
+    assay_status st = assay_metrics_check(ref, cand, err);
+    over_count o = { atol, rtol, 0 };
+    if (st != ASSAY_OK) return st;
+    each_block(ref, cand, count_over, &o);
+    *n = o.n;
+    return ASSAY_OK;
+}
+
+static void subtract(void *ctx, const double *r, const double *c, size_t n, int64_t start) {
+    double *out = (double *)ctx + start;
+    for (size_t i = 0; i < n; i++) out[i] = r[i] - c[i];
+}
+assay_status assay_metrics_difference(const assay_tensor *a, const assay_tensor *b, double *out, assay_error *err) {
+    assay_status st = assay_metrics_check(a, b, err);
+    if (st == ASSAY_OK) each_block(a, b, subtract, out);
+    return st;
+}
+
+assay_status assay_metrics_read(const assay_tensor *t, int64_t first, uint64_t n, double *out, assay_error *err) {
+    assay_status st = assay_metrics_check(t, t, err);
+    if (st != ASSAY_OK) return st;
+    int64_t total = assay_metrics_count(t);
+    if (first < 0 || first > total || n > (uint64_t)(total - first)) return assay_fail(err, ASSAY_E_RANGE, "metrics: elements past the end");
+    assay_reader rd;
+    if (!n) return ASSAY_OK;
+    assay_reader_init(&rd, t);
+    assay_reader_seek(&rd, first);
+    assay_reader_next(&rd, n, out);
+    return ASSAY_OK;
+}
+
+double assay_metrics_load(const assay_tensor *t, int64_t flat) {
+    double v;
+    return assay_metrics_read(t, flat, 1, &v, NULL) == ASSAY_OK ? v : NAN;
+}
+
+int assay_metrics_bytes_equal(const assay_tensor *a, const assay_tensor *b) {
+    if (a->dtype != b->dtype || assay_metrics_check(a, b, NULL) != ASSAY_OK) return 0;
+    size_t size = assay_dtype_size(a->dtype);
+    int64_t n = assay_metrics_count(a);
+    if (assay_tensor_is_contiguous(a) && assay_tensor_is_contiguous(b)) return n <= 0 || memcmp(a->data, b->data, (size_t)n * size) == 0;
+    for (int64_t i = 0; i < n; i++)
+        if (memcmp(assay_tensor_at(a, i), assay_tensor_at(b, i), size) != 0) return 0;
+    return 1;
+}

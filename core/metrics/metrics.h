@@ -1,0 +1,53 @@
+/* metrics/metrics.h: inside of the metrics part: reading any tensor as float64 blocks, and the sums of one block pair.
+ * Order of additions is fixed by this part alone: blocks of ASSAY_BLOCK elements, in a block element i goes to lane i mod 8,
+ * lanes are joined by one tree, blocks in ascending order with compensation. So the bits are the same for every instruction
+ * set (architecture.md section 7). */
+#ifndef ASSAY_METRICS_METRICS_H
+#define ASSAY_METRICS_METRICS_H
+#include "assay/metrics.h"
+#include <stddef.h>
+
+enum { ASSAY_BLOCK = 2048, ASSAY_LANES = 8 };
+
+/* The table of interface "assay.metrics/1". */
+const struct assay_metrics_1 *assay_metrics_iface(void);
+
+/* ---- reading (load.c). A reader walks a view in C order; axes that lie behind each other in memory are joined. */
+typedef struct assay_reader {
+    const unsigned char *base; int32_t dtype; uint32_t rank; size_t size;
+    int64_t shape[ASSAY_RANK_MAX], stride[ASSAY_RANK_MAX], at[ASSAY_RANK_MAX], offset;
+} assay_reader;
+void assay_reader_init(assay_reader *rd, const assay_tensor *t);
+void assay_reader_seek(assay_reader *rd, int64_t flat);
+/* Next n elements, widened to double. The caller asks for no more than there are. */
+void assay_reader_next(assay_reader *rd, size_t n, double *out);
+int64_t assay_metrics_count(const assay_tensor *t);
+/* Error for tensors that cannot be compared; ASSAY_OK otherwise. */
+assay_status assay_metrics_check(const assay_tensor *ref, const assay_tensor *cand, assay_error *err);
+
+/* ---- sums of one pair (block.c). Buffers hold ASSAY_BLOCK + ASSAY_LANES doubles: the kernel pads them. */
+typedef struct assay_block_sums {
+    double r, c, rr, cc, rc, peak, abs_d, dd, max_d;         /* sums, largest |r| and largest |c - r| */
+    double var_r, var_c, cov;                                /* sums about the block's own means */
+    uint64_t bad_r, bad_c, nan_c, zero_r, zero_c, moved_r, moved_c;   /* moved: elements that differ from `first` */
+} assay_block_sums;
+void assay_block_kernel(double *r, double *c, size_t n, double first_r, double first_c, assay_block_sums *out);
+
+/* ---- the pair (pair.c) */
+typedef struct assay_neumaier { double sum, comp; } assay_neumaier;
+void assay_neumaier_add(assay_neumaier *s, double x);
+double assay_neumaier_value(const assay_neumaier *s);
+void assay_pair_compute(const assay_tensor *ref, const assay_tensor *cand, int64_t skip, assay_pair_stats *out);
+
+/* ---- entries of the interface, one file each */
+assay_status assay_metrics_pair(const assay_tensor *ref, const assay_tensor *cand, int64_t skip, assay_pair_stats *out, assay_error *err);
+assay_status assay_metrics_slices(const assay_tensor *ref, const assay_tensor *cand, uint32_t keep, assay_pair_stats *out, uint64_t n, assay_error *err);
+assay_status assay_metrics_centred(const assay_tensor *ref, const assay_tensor *cand, const assay_axes *axes, double *cosine, double *share,
+                                   double *bh_cosine, double *bh_share, uint64_t n, assay_error *err);
+assay_status assay_metrics_ulp16(const assay_tensor *ref, const assay_tensor *cand, double out[3], assay_error *err);
+assay_status assay_metrics_elements_over(const assay_tensor *ref, const assay_tensor *cand, double atol, double rtol, uint64_t *n, assay_error *err);
+assay_status assay_metrics_difference(const assay_tensor *a, const assay_tensor *b, double *out, assay_error *err);
+assay_status assay_metrics_read(const assay_tensor *t, int64_t first, uint64_t n, double *out, assay_error *err);
+double assay_metrics_load(const assay_tensor *t, int64_t flat);
+int assay_metrics_bytes_equal(const assay_tensor *a, const assay_tensor *b);
+#endif
