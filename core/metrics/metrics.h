@@ -7,7 +7,7 @@
 #include "assay/metrics.h"
 #include <stddef.h>
 
-enum { ASSAY_BLOCK = 2048, ASSAY_LANES = 8 };
+enum { ASSAY_BLOCK = 1024, ASSAY_LANES = 8 };
 
 /* The table of interface "assay.metrics/1". */
 const struct assay_metrics_1 *assay_metrics_iface(void);

@@ -62,10 +62,15 @@ static void take_block(running *t, assay_pair_stats *o, double *r, double *c, si
 }
 
 static double over(double a, double b) { return b > 0 ? a / b : NAN; }
+/* The root of the product is exact for equal norms: identical tensors have cosine 1. */
+static double norm_product(double rr, double cc) {
+    double p = rr * cc;
+    return p > 0x1p-960 && p < 0x1p960 ? sqrt(p) : sqrt(rr) * sqrt(cc);
+}
 static double clamp1(double x) { return x > 1 ? 1 : x < -1 ? -1 : x; }          /* beyond 1 is rounding only */
 
 static void undefined(assay_pair_stats *o) {
-    o->norm_ref = o->norm_cand = o->var_ref = o->var_cand = o->cosine = o->pearson = o->gain = NAN;
+    o->mean_ref = o->mean_cand = o->norm_ref = o->norm_cand = o->var_ref = o->var_cand = o->cosine = o->pearson = o->gain = NAN;
     o->max_abs = o->mean_abs = o->mse = o->rmse = o->rel_l2 = o->snr_db = o->psnr_db = NAN;
     o->peak_ref = o->rms_ref = o->max_abs_over_rms = o->energy_share_top1 = NAN;
     o->max_abs_index = o->energy_top1_index = -1;
@@ -79,10 +84,11 @@ static void decibels(assay_pair_stats *o) {
 static void conclude(const running *t, assay_pair_stats *o) {
     double n = (double)o->count, rr = assay_neumaier_value(&t->rr), cc = assay_neumaier_value(&t->cc), rc = assay_neumaier_value(&t->rc);
     o->constant_ref = t->moved_r == 0, o->constant_cand = t->moved_c == 0;
+    o->mean_ref = t->mean_r, o->mean_cand = t->mean_c;
     o->norm_ref = sqrt(rr), o->norm_cand = sqrt(cc);
     o->var_ref = o->constant_ref ? 0 : t->var_r / n, o->var_cand = o->constant_cand ? 0 : t->var_c / n;
-    o->cosine = clamp1(over(rc, o->norm_ref * o->norm_cand));
-    o->pearson = o->constant_ref || o->constant_cand ? NAN : clamp1(over(t->cov, sqrt(t->var_r) * sqrt(t->var_c)));
+    o->cosine = clamp1(over(rc, norm_product(rr, cc)));
+    o->pearson = o->constant_ref || o->constant_cand ? NAN : clamp1(over(t->cov, norm_product(t->var_r, t->var_c)));
     o->gain = over(rc, rr);
     o->identical = t->max_d == 0;
     o->max_abs = t->max_d, o->max_abs_index = o->identical ? -1 : t->max_at;

@@ -15,6 +15,7 @@ typedef struct assay_pair_stats { uint32_t struct_size, identical;
     double cosine, pearson, gain, max_abs, mean_abs, mse, rmse, rel_l2, snr_db, psnr_db, peak_ref, rms_ref, max_abs_over_rms, energy_share_top1;
     int64_t energy_top1_index;
     int32_t constant_ref, constant_cand;                    /* 1: all elements equal */
+    double mean_ref, mean_cand;
 } assay_pair_stats;
 typedef struct assay_metrics_1 { uint32_t struct_size, reserved;
     /* All figures of one pair (equal shapes). `skip` = flat index left out, or -1. */
