@@ -216,3 +216,17 @@ assay_status assay_blob_digest(const assay_program *p, size_t i, const assay_blo
     assay_sha256_of((const char *)f->map.data + e->data_offset, e->size_bytes, hex);
     return ASSAY_OK;
 }
+
+assay_status assay_blob_copy_files(const assay_program *p, const char *model_dir, assay_error *err) {
+    assay_status s = ASSAY_OK;
+    for (size_t i = 0; !s && i < assay_blob_file_count(p); i++) {
+        const blob_file *f = p->blobs->files[i];
+        if (f->fd < 0) return assay_fail(err, ASSAY_E_MISSING, "weights are not available: %s", f->why);
+        char *to = assay_path_join(model_dir, assay_starts_with(f->name, "@model_path/") ? f->name + 12 : f->name), *dir = assay_path_dir(to);
+        s = assay_mkdirs(dir, err);
+        if (!s) s = assay_copy_file(f->path, to, err);
+        free(dir);
+        free(to);
+    }
+    return s;
+}

@@ -28,6 +28,8 @@ size_t assay_blob_file_count(const assay_program *p);
 assay_status assay_blob_walk(const assay_program *p, size_t i, const char **name, uint64_t *size, uint32_t *version, assay_blob_entry **entries, size_t *n,
                              const char **why, assay_error *err);
 assay_status assay_blob_digest(const assay_program *p, size_t i, const assay_blob_entry *e, char hex[65], assay_error *err);
+/* Copies every weight file to its place below another model folder. */
+assay_status assay_blob_copy_files(const assay_program *p, const char *model_dir, assay_error *err);
 int32_t assay_blob_code(int32_t mil_dtype);              /* dtype code of the blob file; 0: none (bool, string, 64-bit) */
 
 /* ---- index.c */

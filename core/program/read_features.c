@@ -75,7 +75,10 @@ static assay_status read_feature(assay_reader *r, const Mil__Feature *m, assay_f
     case MIL__FEATURE_TYPE__KIND_TEXT: f->kind = ASSAY_FEATURE_STRING; return ASSAY_OK;
     case MIL__FEATURE_TYPE__KIND_IMAGE: f->kind = ASSAY_FEATURE_IMAGE; read_image(t->image, f); return ASSAY_OK;
     case MIL__FEATURE_TYPE__KIND_ARRAY: f->kind = ASSAY_FEATURE_TENSOR; return read_array(r, t->array, f);
-    case MIL__FEATURE_TYPE__KIND_DICT: f->kind = ASSAY_FEATURE_DICT; return ASSAY_OK;
+    case MIL__FEATURE_TYPE__KIND_DICT:
+        f->kind = ASSAY_FEATURE_DICT;
+        f->dict_int64 = t->dict->key_case == MIL__DICT_FEATURE__KEY_INT64_KEY;
+        return ASSAY_OK;
     case MIL__FEATURE_TYPE__KIND_SEQUENCE: f->kind = ASSAY_FEATURE_SEQUENCE; return ASSAY_OK;
     case MIL__FEATURE_TYPE__KIND_STATE: f->kind = ASSAY_FEATURE_STATE; return read_array(r, t->state->array, f);
     default: return assay_fail(r->err, ASSAY_E_INPUT, "the feature has no type");
