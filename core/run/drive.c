@@ -1,0 +1,154 @@
+/* One run: judge and trials in turns, under the directory's lock. */
+#include "run/drive.h"
+#include "base/fs.h"
+#include "base/names.h"
+#include "base/process.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <time.h>
+#include <unistd.h>
+
+/* The lock goes with the process, so that a killed run never leaves one behind. */
+static assay_status take_lock(const assay_plan *p, int *fd, assay_error *err) {
+    char *path = assay_plan_path(p, "lock");
+    assay_status st = ASSAY_OK;
+    *fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+    if (*fd < 0) st = assay_fail_errno(err, "%s: cannot be opened", path);
+    else if (flock(*fd, LOCK_EX | LOCK_NB) != 0)
+        st = errno == EWOULDBLOCK ? assay_fail(err, ASSAY_E_INPUT, "%s: another run is at work in this directory; wait for it, or use 'assay trial'", p->dir)
+                                  : assay_fail_errno(err, "%s: cannot be locked", path);
+    if (st != ASSAY_OK && *fd >= 0) close(*fd);
+    free(path);
+    return st;
+}
+
+/* Folders that a killed run left; the names hold the process id, so a live one's are spared. */
+static void sweep(const assay_plan *p, const char *host) {
+    char *dir = assay_xprintf("%s/evidence/%s", p->dir, host), **names = NULL;
+    size_t n = 0;
+    if (assay_is_dir(dir) && assay_list_dir(dir, &names, &n, NULL) == ASSAY_OK)
+        for (size_t i = 0; i < n; i++) {
+            if (!assay_starts_with(names[i], ".tmp-")) continue;
+            char *path = assay_path_join(dir, names[i]);
+            assay_remove_tree(path, NULL);
+            free(path);
+        }
+    assay_list_free(names, n);
+    free(dir);
+}
+
+/* A line for people; losing one loses nothing. */
+static void journal(const assay_drive *d, const assay_json *job, const char *state, double wall_s) {
+    const assay_plan *p = d->supervisor.plan;
+    char *path = assay_plan_path(p, "journal.jsonl"), stamp[32] = "";
+    time_t now = time(NULL);
+    struct tm tm;
+    if (gmtime_r(&now, &tm)) strftime(stamp, sizeof stamp, "%Y-%m-%dT%H:%M:%SZ", &tm);
+    assay_json *line = assay_json_object();
+    assay_json_set_string(line, "time", stamp);
+    assay_json_set_string(line, "trial", assay_json_string(job, "id", ""));
+    for (const char *const *k = (const char *const[]){"kind", "arm", "fixture", NULL}; *k; k++) assay_json_set_string(line, *k, assay_json_string(job, *k, NULL));
+    assay_json_set_string(line, "host", d->supervisor.host);
+    assay_json_set_string(line, "state", state);
+    assay_json_set_number(line, "wall_s", wall_s);
+    assay_buf text = {0};
+    assay_json_write(line, &text);
+    int fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+    if (fd >= 0) {
+        ssize_t n = write(fd, text.data, text.len);
+        (void)n;
+        close(fd);
+    }
+    assay_buf_free(&text);
+    assay_json_free(line);
+    free(path);
+}
+
+static void tick(void *ctx, double elapsed_s) {
+    const assay_progress *p = ctx;
+    if (p && p->tick) p->tick(p->ctx, elapsed_s);
+}
+
+typedef struct tally { size_t done, known; } tally;
+
+static assay_status run_job(const assay_drive *d, const assay_json *job, const char *gate, tally *t, assay_error *err) {
+    const assay_progress *p = d->progress;
+    assay_supervisor s = d->supervisor;
+    const char *state = "";
+    s.tick = tick;
+    s.ctx = (void *)(uintptr_t)p;
+    int64_t start_ns = assay_now_ns();
+    if (p && p->trial_begin) p->trial_begin(p->ctx, t->done + 1, t->known, job, gate);
+    assay_status st = assay_supervise(&s, job, &state, err);
+    double wall_s = (double)(assay_now_ns() - start_ns) * 1e-9;
+    if (st != ASSAY_OK) return st;
+    t->done++;
+    journal(d, job, state, wall_s);
+    if (p && p->trial_end) p->trial_end(p->ctx, state, wall_s);
+    return ASSAY_OK;
+}
+
+/* Timing trials one at a time: where they are for information only, the gate wants no second one. */
+static assay_status run_missing(const assay_drive *d, const assay_json *jobs, const char *gate, tally *t, assay_error *err) {
+    size_t n = assay_json_len(jobs);
+    bool timing = assay_streq(assay_json_string(assay_json_at(jobs, 0), "kind", ""), "timing");
+    if (timing) n = 1;
+    if (t->done + n > t->known) t->known = t->done + n;
+    assay_status st = ASSAY_OK;
+    for (size_t i = 0; st == ASSAY_OK && i < n; i++) st = run_job(d, assay_json_at(jobs, i), gate, t, err);
+    return st;
+}
+
+static assay_status take_turns(const assay_drive *d, assay_judging *j, assay_error *err) {
+    tally t = {0};
+    for (;;) {
+        const assay_json *missing = NULL;
+        const char *gate = "";
+        if (d->progress && d->progress->judging) d->progress->judging(d->progress->ctx, gate);
+        assay_status st = assay_judging_step(j, false, &missing, &gate, err);
+        if (st != ASSAY_OK || !missing) return st;
+        st = run_missing(d, missing, gate, &t, err);
+        if (st != ASSAY_OK) return st;
+    }
+}
+
+assay_status assay_drive_run(const assay_drive *d, assay_json **receipt, assay_error *err) {
+    const assay_supervisor *s = &d->supervisor;
+    int lock = -1;
+    assay_status st = take_lock(s->plan, &lock, err);
+    if (st != ASSAY_OK) return st;
+    sweep(s->plan, s->host);
+    assay_judging *j = assay_judging_new(s->plan, s->host, s->gate_path, s->registry);
+    st = take_turns(d, j, err);
+    if (st == ASSAY_OK) st = assay_judging_receipt(j, receipt, err);
+    if (st == ASSAY_OK) st = assay_receipt_write(s->plan, s->host, *receipt, err);
+    assay_judging_free(j);
+    close(lock);
+    return st;
+}
+
+static void add_unique(assay_json *jobs, const assay_json *more) {
+    for (size_t i = 0; i < assay_json_len(more); i++) {
+        const assay_json *job = assay_json_at(more, i);
+        bool known = false;
+        for (size_t k = 0; !known && k < assay_json_len(jobs); k++)
+            known = assay_streq(assay_json_string(assay_json_at(jobs, k), "id", ""), assay_json_string(job, "id", ""));
+        if (!known) assay_json_append(jobs, assay_json_clone(job));
+    }
+}
+
+assay_status assay_drive_missing(const assay_plan *p, const char *host, const char *gate_path, const assay_registry *r, assay_json **jobs, assay_error *err) {
+    assay_judging *j = assay_judging_new(p, host, gate_path, r);
+    assay_json *all = assay_json_array();
+    assay_status st = assay_judging_missing(j, all, err);
+    assay_json *unique = assay_json_array();
+    add_unique(unique, all);
+    assay_json_free(all);
+    assay_judging_free(j);
+    if (st != ASSAY_OK) assay_json_free(unique);
+    else *jobs = unique;
+    return st;
+}

@@ -1,0 +1,16 @@
+/* run/judging.h: what a judging has found so far; private to judge.c and receipt.c. */
+#ifndef ASSAY_RUN_JUDGING_H
+#define ASSAY_RUN_JUDGING_H
+#include "run/judge.h"
+
+struct assay_judging {
+    const assay_plan *plan; char *host; const char *gate_path; const assay_registry *registry;
+    assay_json *rows, *asked;                    /* one per decided gate, in plan order */
+    assay_json *kills, *information, *compares;
+    assay_json *extra;                           /* evidence read besides: after a kill, for information, for compares */
+    assay_json *missing;                         /* ids of trials without a folder (partial judging) */
+    assay_json *pending;                         /* jobs handed out by the last step */
+    size_t stopper, information_next;
+    bool stopped, after_kill_done;
+};
+#endif

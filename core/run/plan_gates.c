@@ -1,0 +1,183 @@
+/* Planning: fixes the parameters of every gate (@-words become names) and makes the perturbed fixtures that gates ask for. */
+#include "run/gather.h"
+#include "run/plan_build.h"
+#include "run/work.h"
+#include "base/fs.h"
+#include "base/names.h"
+#include <stdlib.h>
+#include <string.h>
+
+static bool uses(const assay_json *fixture, const char *question) {
+    const assay_json *use = assay_json_get(fixture, "use");
+    if (assay_json_len(use) == 0) return true;   /* no `use`: meant for every question */
+    for (size_t i = 0; i < assay_json_len(use); i++)
+        if (assay_streq(assay_json_text(assay_json_at(use, i)), question)) return true;
+    return false;
+}
+
+/* The names an @-word stands for: arms by role, or fixtures by use. */
+static assay_json *names_of(const assay_json *plan, const char *word) {
+    assay_json *names = assay_json_array();
+    bool by_use = assay_starts_with(word, "@use:");
+    const assay_json *rows = assay_json_get(plan, by_use ? "fixtures" : "arms");
+    for (size_t i = 0; i < assay_json_len(rows); i++) {
+        const assay_json *row = assay_json_at(rows, i);
+        bool fits = by_use ? uses(row, word + 5) : assay_streq(assay_json_string(row, "role", ""), word + 1);
+        if (fits) assay_json_append(names, assay_json_new_string(assay_json_string(row, "name", "")));
+    }
+    return names;
+}
+
+/* The @-word that stands for a parameter: what the script gave, else the default; NULL when it is something else. */
+static const char *word_of(const assay_param *p, const assay_json *given) {
+    const assay_json *v = assay_json_get(given, p->name);
+    const char *text = v ? assay_json_text(v) : p->def;
+    if (text && !v && text[0] == '"' && text[1] == '@') text++;
+    return text && text[0] == '@' ? text : NULL;
+}
+
+static assay_status resolve_word(const assay_json *plan, const assay_param *p, const char *word, const char *who, assay_json *given, assay_error *err) {
+    char *plain = assay_xstrndup(word, strcspn(word, "\""));
+    assay_json *names = names_of(plan, plain);
+    size_t n = assay_json_len(names);
+    assay_status st = ASSAY_OK;
+    if (p->type & ASSAY_T_LIST) {
+        assay_json_set(given, p->name, names);
+        names = NULL;
+    } else if (assay_streq(plain, "@candidate") && n != 1) {
+        st = assay_fail(err, ASSAY_E_INPUT, "%s.%s: the experiment has %zu arms of role \"candidate\": say which one the gate is about (arm = NAME)", who,
+                        p->name, n);
+    } else {
+        assay_json_set_string(given, p->name, n ? assay_json_text(assay_json_at(names, 0)) : "");
+    }
+    assay_json_free(names);
+    free(plain);
+    return st;
+}
+
+/* Fixtures outside a defaulted `fixture` list: judged for information only (the figures are printed, nothing rests on them). */
+static assay_json *fixtures_left_out(const assay_json *plan, const assay_json *chosen) {
+    assay_json *also = assay_json_array();
+    const assay_json *all = assay_json_get(plan, "fixtures");
+    for (size_t i = 0; i < assay_json_len(all); i++) {
+        const char *name = assay_json_string(assay_json_at(all, i), "name", "");
+        bool in = false;
+        for (size_t k = 0; !in && k < assay_json_len(chosen); k++) in = assay_streq(assay_json_text(assay_json_at(chosen, k)), name);
+        if (!in) assay_json_append(also, assay_json_new_string(name));
+    }
+    return also;
+}
+
+/* The layout of the control's output, where the experiment's shapes tell it (heads, head_dim): [B, heads, S, head_dim] is
+ * BHSD, [B, S, D] is BSD. A gate with a `layout` parameter gets it as its default. */
+static const char *output_layout(const assay_plan_build *b) {
+    const char *control = assay_plan_arm_of_role(b->plan, "control");
+    const assay_json *arms = assay_json_get(b->plan, "arms"), *shapes = assay_json_get(b->plan, "shapes");
+    double heads = assay_json_number(shapes, "heads", -1), head_dim = assay_json_number(shapes, "head_dim", -1);
+    for (size_t i = 0; control && i < b->n_arms; i++) {
+        if (!assay_streq(assay_json_string(assay_json_at(arms, i), "name", ""), control)) continue;
+        const assay_mil_function *f = assay_program_function(b->programs[i], NULL);
+        if (!f || !f->block || f->block->n_outputs == 0) return NULL;
+        const assay_mil_type *t = f->block->outputs[0]->type;
+        if (!t || t->kind != ASSAY_TYPE_TENSOR) return NULL;
+        if (t->rank == 4 && (double)t->dims[1] == heads && (double)t->dims[3] == head_dim) return "BHSD";
+        if (t->rank == 3 && (double)t->dims[2] == heads * head_dim) return "BSD";
+    }
+    return NULL;
+}
+
+static bool declares(const assay_param *table, const char *name) {
+    for (const assay_param *p = table; p && p->name; p++)
+        if (assay_streq(p->name, name)) return true;
+    return false;
+}
+
+/* What the script gave, with arm and control among the parameters. */
+static assay_json *given_params(const assay_json *gate, const assay_gate_type *type) {
+    const assay_json *params = assay_json_get(gate, "params");
+    assay_json *given = assay_json_kind(params) == ASSAY_J_OBJECT ? assay_json_clone(params) : assay_json_object();
+    for (const char *const *k = (const char *const[]){"arm", "control", NULL}; *k; k++) {
+        const char *v = assay_json_string(gate, *k, NULL);
+        if (v && declares(type->params, *k)) assay_json_set_string(given, *k, v);
+    }
+    return given;
+}
+
+/* Where the Lua source of a gate stands in scripts/; NULL for gates in C. */
+static const char *script_of(const assay_plan_build *b, const assay_gate_type *type) {
+    const assay_json *files = assay_script_files(b->script);
+    for (size_t i = 0; assay_streq(type->kind, "lua") && i < assay_json_len(files); i++) {
+        const assay_json *f = assay_json_at(files, i);
+        if (assay_streq(assay_json_string(f, "path", ""), type->path)) return assay_json_string(f, "name", NULL);
+    }
+    return NULL;
+}
+
+static assay_status plan_gate(assay_plan_build *b, const assay_json *gate, assay_json *row, assay_error *err) {
+    const char *use = assay_json_string(gate, "use", "");
+    const assay_gate_type *type = assay_registry_gate(b->o->registry, use, err);
+    if (!type) return assay_wrap(err, "%s", assay_json_string(gate, "where", b->o->script));
+    char *who = assay_xprintf("%s: gate \"%s\"", assay_json_string(gate, "where", b->o->script), use);
+    assay_json *given = given_params(gate, type), *names = assay_json_array(), *also = NULL;
+    for (size_t i = 0; i < assay_json_len(given); i++) assay_json_append(names, assay_json_new_string(assay_json_key_at(given, i)));
+    bool fixture_given = assay_json_get(given, "fixture") != NULL;
+    assay_status st = ASSAY_OK;
+    for (const assay_param *p = type->params; st == ASSAY_OK && p && p->name; p++) {
+        const char *word = word_of(p, given);
+        if (word) st = resolve_word(b->plan, p, word, who, given, err);
+        if (st == ASSAY_OK && word && assay_streq(p->name, "fixture") && (p->type & ASSAY_T_LIST) && !fixture_given)
+            also = fixtures_left_out(b->plan, assay_json_get(given, "fixture"));
+        if (assay_streq(p->name, "layout") && !assay_json_get(given, "layout") && output_layout(b))
+            assay_json_set_string(given, "layout", output_layout(b));
+    }
+    assay_gate_run *g = NULL;
+    if (st == ASSAY_OK) st = assay_gate_open(type, given, who, &g, err);
+    if (st == ASSAY_OK) {
+        assay_json_set_string(row, "use", use);
+        assay_json_set_string(row, "version", type->version);
+        assay_json_set_string(row, "kind", type->kind);
+        assay_json_set_string(row, "where", assay_json_string(gate, "where", ""));
+        assay_json_set(row, "params", assay_json_clone(assay_gate_params(g)));
+        assay_json_set(row, "also", also ? also : assay_json_array());
+        also = NULL;
+        assay_json_set(row, "given", names);
+        names = NULL;
+        const char *script = script_of(b, type);
+        if (script) assay_json_set_string(row, "script", script);
+    }
+    assay_gate_close(g);
+    assay_json_free(also);
+    assay_json_free(names);
+    assay_json_free(given);
+    free(who);
+    return st;
+}
+
+/* Makes the perturbed fixtures among the needs; a gate that perturbs is not judged on further fixtures for information. */
+static assay_status meet_needs(assay_plan_build *b, assay_json *row, const assay_json *needs, assay_error *err) {
+    assay_status st = ASSAY_OK;
+    for (size_t i = 0; st == ASSAY_OK && i < assay_json_len(needs); i++) {
+        const assay_json *need = assay_json_at(needs, i);
+        const char *perturb = assay_json_string(need, "perturb", NULL);
+        if (!perturb) continue;
+        st = assay_plan_build_perturbed(b, assay_json_string(need, "fixture", ""), perturb, err);
+        assay_json_set(row, "also", assay_json_array());
+    }
+    if (st != ASSAY_OK) assay_wrap(err, "%s: gate \"%s\"", assay_json_string(row, "where", ""), assay_json_string(row, "use", ""));
+    return st;
+}
+
+assay_status assay_plan_build_gates(assay_plan_build *b, assay_error *err) {
+    const assay_json *gates = assay_json_get(b->desc, "gates");
+    assay_json *rows = assay_json_set(b->plan, "gates", assay_json_array());
+    assay_status st = ASSAY_OK;
+    for (size_t i = 0; st == ASSAY_OK && i < assay_json_len(gates); i++)
+        st = plan_gate(b, assay_json_at(gates, i), assay_json_append(rows, assay_json_object()), err);
+    for (size_t i = 0; st == ASSAY_OK && i < assay_json_len(gates); i++) {
+        assay_json *needs = NULL;
+        st = assay_gate_first_needs(b->plan, b->o->registry, i, &needs, err);
+        if (st == ASSAY_OK) st = meet_needs(b, assay_json_at(rows, i), needs, err);
+        assay_json_free(needs);
+    }
+    return st;
+}

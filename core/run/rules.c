@@ -1,0 +1,225 @@
+/* The judge's rules about one gate: the target rule and the kills of the plan. */
+#include "run/judge.h"
+#include "base/names.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <stdio.h>
+
+static bool is(const assay_json *j, const char *key, const char *value) { return assay_streq(assay_json_string(j, key, ""), value); }
+
+void assay_rule_add_reason(assay_json *row, const char *list, const char *code, const char *message) {
+    assay_json *owner = row, *reasons;
+    if (assay_streq(list, "validity")) {
+        owner = assay_json_get(row, "validity");
+        assay_json_set_bool(owner, "valid", false);
+    }
+    reasons = assay_json_get(owner, "reasons");
+    assay_json *r = assay_json_append(reasons, assay_json_object());
+    assay_json_set_string(r, "code", code);
+    assay_json_set_string(r, "message", message);
+    assay_json_set_string(r, "where", "");
+}
+
+static void set_printed(assay_json *row) { assay_json_set_string(row, "printed", assay_printed_verdict(row)); }
+
+static void set_validity(assay_json *row, bool valid) {
+    assay_json *v = assay_json_set(row, "validity", assay_json_object());
+    assay_json_set_bool(v, "valid", valid);
+    assay_json_set(v, "reasons", assay_json_array());
+}
+
+assay_json *assay_rule_unjudged(const assay_json *gate, const char *code, const char *message) {
+    assay_json *row = assay_json_object();
+    assay_json_set_string(row, "schema", "assay-verdict/1");
+    assay_json_set_string(row, "gate", assay_json_string(gate, "use", ""));
+    assay_json_set_string(row, "version", assay_json_string(gate, "version", ""));
+    assay_json_set_string(row, "arm", assay_json_string(assay_json_get(gate, "params"), "arm", ""));
+    assay_json_set_string(row, "verdict", "not-measured");
+    set_validity(row, true);
+    assay_json_set(row, "reasons", assay_json_array());
+    assay_json_set(row, "metrics", assay_json_object());
+    assay_json_set(row, "evidence", assay_json_array());
+    assay_json_set(row, "params", assay_json_clone(assay_json_get(gate, "params")));
+    assay_json_set_string(row, "origin", "");
+    assay_json_set_bool(row, "target_question", false);
+    assay_rule_add_reason(row, "reasons", code, message);
+    set_printed(row);
+    return row;
+}
+
+/* Origins of the evidence, the reference's aside (it is always the oracle's), joined by '+'. */
+static void set_origin(assay_json *row, const assay_json *asked) {
+    static const char *const all[] = {"device", "imported", "simulated", "reference"};
+    assay_buf text = {0};
+    bool only_reference_role = true;
+    for (size_t i = 0; i < assay_json_len(asked); i++)
+        if (!is(assay_json_at(asked, i), "role", "reference") && is(assay_json_at(asked, i), "state", "ok")) only_reference_role = false;
+    for (size_t o = 0; o < sizeof all / sizeof *all; o++) {
+        bool seen = false;
+        for (size_t i = 0; i < assay_json_len(asked); i++) {
+            const assay_json *a = assay_json_at(asked, i);
+            seen |= is(a, "state", "ok") && is(a, "origin", all[o]) && (only_reference_role || !is(a, "role", "reference"));
+        }
+        if (seen) assay_buf_printf(&text, "%s%s", text.len ? "+" : "", all[o]);
+    }
+    assay_json_set_string(row, "origin", text.data ? text.data : "");
+    assay_buf_free(&text);
+}
+
+static bool is_target_kind(const assay_json *a) { return is(a, "kind", "plan") || is(a, "kind", "timing") || is(a, "kind", "record"); }
+
+static void make_not_measured(assay_json *row, const char *code, const char *message) {
+    assay_json_set_string(row, "information_verdict", assay_printed_verdict(row));
+    assay_json_set_string(row, "verdict", "not-measured");
+    assay_json *old = assay_json_clone(assay_json_get(row, "reasons")), *invalid = assay_json_get(assay_json_get(row, "validity"), "reasons");
+    for (size_t i = 0; i < assay_json_len(invalid); i++) assay_json_append(old, assay_json_clone(assay_json_at(invalid, i)));
+    set_validity(row, true);
+    assay_json_set(row, "reasons", assay_json_array());
+    assay_rule_add_reason(row, "reasons", code, message);
+    assay_json_set(row, "information_reasons", old);
+}
+
+/* Placement, latency, memory and corroboration can only be decided by the target's own evidence (device or imported), or as a
+ * rehearsal by a simulated one. */
+static void apply_target_rule(assay_json *row, const assay_json *asked) {
+    bool target = false, ok = false, foreign = false, failed = false;
+    for (size_t i = 0; i < assay_json_len(asked); i++) {
+        const assay_json *a = assay_json_at(asked, i);
+        if (!is_target_kind(a)) continue;
+        target = true;
+        failed |= is(a, "state", "failed");
+        if (!is(a, "state", "ok")) continue;
+        ok = true;
+        foreign |= !(is(a, "origin", "device") || is(a, "origin", "imported") || is(a, "origin", "simulated"));
+    }
+    assay_json_set_bool(row, "target_question", target);
+    if (!target) return;
+    if (foreign)
+        make_not_measured(row, "not_the_target", "measured on a backend that is not the experiment's target: the figures are this machine's, for information");
+    else if (!ok && !failed && !is(row, "verdict", "not-measured"))
+        make_not_measured(row, "no_device_evidence", "the target left no evidence for this question");
+}
+
+assay_json *assay_rule_row(const assay_json *gate, const assay_json *answer) {
+    const assay_json *verdict = assay_json_get(answer, "verdict"), *asked = assay_json_get(answer, "asked"), *error = assay_json_get(answer, "error");
+    assay_json *row;
+    if (assay_json_kind(verdict) == ASSAY_J_OBJECT) {
+        row = assay_json_clone(verdict);
+        assay_json_set_string(row, "arm", assay_json_string(assay_json_get(gate, "params"), "arm", ""));
+        set_origin(row, asked);
+        apply_target_rule(row, asked);
+    } else if (error) {
+        row = assay_rule_unjudged(gate, "gate_failed", assay_json_string(error, "message", "the gate failed"));
+        assay_rule_add_reason(row, "validity", "gate_failed", assay_json_string(error, "message", "the gate failed"));
+    } else {
+        row = assay_rule_unjudged(gate, "evidence_missing", "the evidence that this gate asks for has not been collected");
+    }
+    set_printed(row);
+    return row;
+}
+
+/* ---- kills */
+
+static bool has_label(const char *group, const char *fixture) {
+    const char *colon = strchr(group, ':');
+    return !fixture || !colon || assay_streq(colon + 1, fixture);
+}
+
+typedef struct found { double value; bool any, undefined, fired; char where[96]; } found;
+
+static bool fires(const assay_json *kill, double v) {
+    const assay_json *at_most = assay_json_get(kill, "at_most"), *at_least = assay_json_get(kill, "at_least"), *equals = assay_json_get(kill, "equals");
+    bool yes = false;
+    if (at_most && assay_json_kind(at_most) != ASSAY_J_NULL) yes |= v <= assay_json_value(at_most);
+    if (at_least && assay_json_kind(at_least) != ASSAY_J_NULL) yes |= v >= assay_json_value(at_least);
+    if (equals && assay_json_kind(equals) != ASSAY_J_NULL) yes |= v == assay_json_value(equals);
+    return yes;
+}
+
+static void take(found *f, const assay_json *kill, const assay_json *metric, const char *group) {
+    double v = assay_json_kind(metric) == ASSAY_J_BOOL ? (assay_json_truth(metric) ? 1 : 0) : assay_json_value(metric);
+    bool fired = fires(kill, v);
+    if (isnan(v)) f->undefined = true;
+    if (!f->any || (fired && !f->fired)) {
+        f->value = v;
+        snprintf(f->where, sizeof f->where, "%s", group);
+    }
+    f->any = true;
+    f->fired |= fired;
+}
+
+/* A bare name is looked up in `gate`, else in every group of the candidate (of one fixture, where the kill names it), else in
+ * the one other group that has it; "GROUP.NAME" means that group alone. Nothing else is tried. */
+static found look_up(const assay_json *metrics, const assay_json *kill) {
+    found f = {.value = NAN};
+    const char *name = assay_json_string(kill, "metric", ""), *dot = strrchr(name, '.'), *fixture = assay_json_string(kill, "fixture", NULL);
+    if (dot) {
+        char *group = assay_xstrndup(name, (size_t)(dot - name));
+        const assay_json *m = assay_json_get(assay_json_get(metrics, group), dot + 1);
+        if (m) take(&f, kill, m, group);
+        free(group);
+        return f;
+    }
+    const assay_json *own = assay_json_get(assay_json_get(metrics, "gate"), name);
+    if (own) {
+        take(&f, kill, own, "gate");
+        return f;
+    }
+    for (size_t i = 0; i < assay_json_len(metrics); i++) {
+        const char *group = assay_json_key_at(metrics, i);
+        size_t n = strcspn(group, ":");
+        const assay_json *m = n == 9 && strncmp(group, "candidate", 9) == 0 ? assay_json_get(assay_json_at(metrics, i), name) : NULL;
+        if (m && has_label(group, fixture)) take(&f, kill, m, group);
+    }
+    for (size_t i = 0, others = 0; !f.any && others < 2 && i < assay_json_len(metrics); i++) {
+        const assay_json *m = assay_json_get(assay_json_at(metrics, i), name);
+        if (!m || !has_label(assay_json_key_at(metrics, i), fixture)) continue;
+        if (++others == 1) take(&f, kill, m, assay_json_key_at(metrics, i));
+    }
+    return f;
+}
+
+static assay_json *kill_row(const assay_json *kill, const char *state) {
+    assay_json *row = assay_json_clone(kill);
+    assay_json_set_string(row, "state", state);
+    return row;
+}
+
+static bool names_gate(const assay_json *kill, const assay_json *row) {
+    const char *arm = assay_json_string(kill, "arm", NULL);
+    return is(kill, "gate", assay_json_string(row, "gate", "")) && (!arm || is(row, "arm", arm));
+}
+
+static void unknown_metric(assay_json *row, const assay_json *kill, bool undefined) {
+    char *text = assay_xprintf("kill on %s.%s: %s, so it cannot be ruled out", assay_json_string(kill, "gate", ""), assay_json_string(kill, "metric", ""),
+                               undefined ? "the figure is undefined here" : "the gate gives no figure of that name");
+    if (is(row, "verdict", "pass")) assay_json_set_string(row, "verdict", "inconclusive");
+    assay_rule_add_reason(row, "reasons", undefined ? "kill_metric_undefined" : "kill_metric_unknown", text);
+    free(text);
+}
+
+static void apply_kill(assay_json *row, const assay_json *kill, assay_json *kills) {
+    if (is(row, "printed", "not-measured") || is(row, "printed", "invalid")) {
+        assay_json_append(kills, kill_row(kill, "not-applied"));
+        return;
+    }
+    found f = look_up(assay_json_get(row, "metrics"), kill);
+    const char *claim = assay_json_string(kill, "claim", NULL);
+    bool unknown = !f.any || (f.undefined && !f.fired);
+    assay_json *k = assay_json_append(kills, kill_row(kill, unknown ? "unknown" : f.fired ? "fired" : "quiet"));
+    assay_json_set_number(k, "value", f.value);
+    assay_json_set_string(k, "group", f.where);
+    if (unknown && (!claim || !f.any)) unknown_metric(row, kill, f.any);
+    if (f.fired && !unknown && !claim) {
+        assay_json_set_string(row, "verdict", "kill");
+        assay_rule_add_reason(row, "reasons", "kill_condition", assay_json_string(kill, "why", "a kill condition of the plan was met"));
+    }
+}
+
+void assay_rule_kills(const assay_json *plan, assay_json *row, assay_json *kills) {
+    const assay_json *list = assay_json_get(plan, "kills");
+    for (size_t i = 0; i < assay_json_len(list); i++)
+        if (names_gate(assay_json_at(list, i), row)) apply_kill(row, assay_json_at(list, i), kills);
+    set_printed(row);
+}

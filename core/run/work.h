@@ -1,0 +1,51 @@
+/* run/work.h: trials in worker processes: what the worker does, and the supervisor that starts it.
+ *
+ * The worker is this program again (`assay worker ...`), started with posix_spawn. It fills a private folder; the supervisor
+ * adds process.json and publishes the folder by rename. A crash, time-out or failure is an outcome and published; a full
+ * disk or an I/O error is not: nothing is published and the run stops. */
+#ifndef ASSAY_RUN_WORK_H
+#define ASSAY_RUN_WORK_H
+#include "run/trial.h"
+
+/* ---- in the worker */
+typedef struct assay_work {
+    const assay_json *job; const char *dir;      /* the job and the run directory */
+    const char *out;                             /* private folder, exists; payloads and trial.json go here */
+    const assay_backend_type *backend; uint32_t threads; const assay_json *device;   /* backend parameters of --device, or NULL */
+} assay_work;
+/* Does the job and writes trial.json, also when the arm fails to open or run (outcome "failed" with the reason) or the
+ * backend has no plan ("unavailable"). A status other than OK is no outcome. */
+assay_status assay_work_do(const assay_work *w, assay_error *err);
+/* One opened arm with its inputs bound and room for its outputs; shared by output and timing trials. */
+typedef struct assay_bound_arm {
+    const assay_backend *b; assay_program *program; void *session, *binding, *state;
+    assay_own_tensor *in, *out; assay_named_tensor *in_names, *out_names; uint32_t n_in, n_out;
+    assay_params *params; char *scratch;
+    uint64_t compile_ns, load_ns, first_ns;      /* as far as the backend tells them apart; load = whole open */
+} assay_bound_arm;
+/* `facts` collects the backend's sink texts and numbers; may be NULL. */
+assay_status assay_arm_open(const assay_work *w, const char *path, const char *compute_units, assay_json *facts, assay_bound_arm *out, assay_error *err);
+assay_status assay_arm_bind(const assay_work *w, assay_bound_arm *a, assay_error *err);
+void assay_arm_close(assay_bound_arm *a);
+/* The timed part of a TIMING job (worker_timing.c): samples.bin and the facts of the process. */
+assay_status assay_work_timing(const assay_work *w, assay_json *trial, assay_error *err);
+/* trial.json with an outcome, the last file to be written. */
+assay_json *assay_trial_new(const assay_json *job, const assay_backend_type *b);
+void assay_trial_outcome(assay_json *trial, const char *state, const char *why);
+
+/* ---- in the supervisor */
+typedef struct assay_supervisor {
+    const assay_plan *plan; const char *host;
+    const char *backend, *device, *gate_path;    /* device, gate_path may be NULL */
+    const assay_registry *registry;
+    uint32_t threads; double timeout_s;          /* 0: all cores; 0: 600 s */
+    void (*tick)(void *ctx, double elapsed_s); void *ctx;
+    const volatile int *cancel;
+} assay_supervisor;
+/* Runs one job in a worker and publishes its evidence. *state is the outcome ("ok", "failed", "crashed", "timed_out",
+ * "unavailable"), static. A worker killed from outside is started once more before that counts as its outcome. */
+assay_status assay_supervise(const assay_supervisor *s, const assay_json *job, const char **state, assay_error *err);
+/* Runs `assay worker gate|needs|selftest ...` and returns the JSON lines it printed, as an array. *crashed names the signal or
+ * exit code when it did not end well (the lines so far are kept), else NULL; caller frees both. */
+assay_status assay_supervise_lines(const char *const *args, const char *gate_path, double timeout_s, assay_json **lines, char **crashed, assay_error *err);
+#endif
