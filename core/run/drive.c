@@ -5,6 +5,7 @@
 #include "base/process.h"
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
@@ -25,13 +26,20 @@ static assay_status take_lock(const assay_plan *p, int *fd, assay_error *err) {
     return st;
 }
 
-/* Folders that a killed run left; the names hold the process id, so a live one's are spared. */
+/* .tmp-<id>-<pid>: is its maker still at work? (`assay trial` takes no lock.) */
+static bool is_live(const char *name) {
+    const char *dash = strrchr(name, '-');
+    long pid = dash ? strtol(dash + 1, NULL, 10) : 0;
+    return pid > 0 && (kill((pid_t)pid, 0) == 0 || errno == EPERM);
+}
+
+/* Folders that a killed run left. */
 static void sweep(const assay_plan *p, const char *host) {
     char *dir = assay_xprintf("%s/evidence/%s", p->dir, host), **names = NULL;
     size_t n = 0;
     if (assay_is_dir(dir) && assay_list_dir(dir, &names, &n, NULL) == ASSAY_OK)
         for (size_t i = 0; i < n; i++) {
-            if (!assay_starts_with(names[i], ".tmp-")) continue;
+            if (!assay_starts_with(names[i], ".tmp-") || is_live(names[i])) continue;
             char *path = assay_path_join(dir, names[i]);
             assay_remove_tree(path, NULL);
             free(path);

@@ -3,6 +3,7 @@
 #include "base/digest.h"
 #include "base/fs.h"
 #include "base/names.h"
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/utsname.h>
