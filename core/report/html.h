@@ -1,0 +1,18 @@
+/* report/html.h: report.html, one file that opens offline. A view of the receipt and the evidence: it adds nothing. */
+#ifndef ASSAY_REPORT_HTML_H
+#define ASSAY_REPORT_HTML_H
+#include "base/json.h"
+
+/* The page of one receipt. `evidence_dir` = evidence/<host> of the run directory (for the picture of the samples). */
+void assay_report_page(const assay_json *receipt, const char *evidence_dir, assay_buf *out);
+/* Reads receipt.<host>.json below run_dir and writes report.html there. */
+assay_status assay_report_html(const char *run_dir, const char *host, assay_error *err);
+
+/* ---- parts */
+void assay_html_text(assay_buf *out, const char *s);                 /* escaped; NULL prints an en dash */
+void assay_html_value(assay_buf *out, const assay_json *v);          /* a scalar, or canonical JSON */
+/* An array of objects as a table with the union of their keys as columns; anything else as a definition list. */
+void assay_html_table(assay_buf *out, const char *caption, const assay_json *v);
+/* Inline SVG: every timed prediction in time order, a panel per process; circles control, crosses candidate. */
+void assay_html_samples(assay_buf *out, const assay_json *receipt, const char *evidence_dir);
+#endif
