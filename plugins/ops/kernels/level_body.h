@@ -6,11 +6,6 @@
 #include "base/threads.h"
 #include <stdlib.h>
 
-#if defined(__clang__)
-#define UNROLL _Pragma("unroll")
-#else
-#define UNROLL _Pragma("GCC unroll 16")
-#endif
 /* A task of a matrix product covers PANELS panels and K_BLOCK of k at a time: packed B (2 x 32 x 1536 floats = 384 KiB) stays in
  * a second-level cache of 1 MiB with the rows of A that pass by. Measured in docs/reference/bench.md. */
 enum { PANELS = 2, K_BLOCK = 1536, TASKS_PER_WORKER = 4, TILES_PER_TASK = 8 };
@@ -27,6 +22,34 @@ static int64_t rows_of_task(int64_t rows, int64_t tasks, uint32_t workers, int64
 static void *scratch_take(size_t bytes, void **raw) {
     *raw = assay_xmalloc(bytes + 64);
     return (char *)*raw + (64 - (uintptr_t)*raw % 64);
+}
+
+/* Squares of 4 x 4 floats and 2 x 2 doubles: 16-byte vectors, which every level has. */
+enum { SQUARE_f32 = 4, SQUARE_f64 = 2 };
+typedef float quad __attribute__((vector_size(16)));
+typedef double pair __attribute__((vector_size(16)));
+
+static inline void transpose_f32(const float *src, int64_t ld, float *dst, int64_t dst_ld) {
+    quad r[4], t[4];
+    UNROLL for (int i = 0; i < 4; i++) memcpy(&r[i], src + i * ld, sizeof r[i]);
+    UNROLL for (int i = 0; i < 4; i += 2) {
+        t[i] = __builtin_shufflevector(r[i], r[i + 1], 0, 4, 1, 5);
+        t[i + 1] = __builtin_shufflevector(r[i], r[i + 1], 2, 6, 3, 7);
+    }
+    UNROLL for (int i = 0; i < 2; i++) {
+        quad low = __builtin_shufflevector(t[i], t[i + 2], 0, 1, 4, 5), high = __builtin_shufflevector(t[i], t[i + 2], 2, 3, 6, 7);
+        memcpy(dst + 2 * i * dst_ld, &low, sizeof low);
+        memcpy(dst + (2 * i + 1) * dst_ld, &high, sizeof high);
+    }
+}
+
+static inline void transpose_f64(const double *src, int64_t ld, double *dst, int64_t dst_ld) {
+    pair a, b;
+    memcpy(&a, src, sizeof a);
+    memcpy(&b, src + ld, sizeof b);
+    pair low = __builtin_shufflevector(a, b, 0, 2), high = __builtin_shufflevector(a, b, 1, 3);
+    memcpy(dst, &low, sizeof low);
+    memcpy(dst + dst_ld, &high, sizeof high);
 }
 
 #define GLUE2(a, b) a##_##b

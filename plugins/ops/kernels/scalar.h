@@ -7,6 +7,13 @@
 #include <stdint.h>
 #include <string.h>
 
+/* Loops whose bodies must be straight code, so that small arrays live in registers. */
+#if defined(__clang__)
+#define UNROLL _Pragma("unroll")
+#else
+#define UNROLL _Pragma("GCC unroll 16")
+#endif
+
 enum { LANES_F32 = 16, LANES_F64 = 8 };          /* virtual lanes of a reduction, whatever the vector width */
 
 /* exp(x) = 2^n exp(r) with n = x / ln 2 rounded and |r| <= ln 2 / 2. Adding MAGIC (1.5 x 2^p) rounds to an integer and leaves it
@@ -75,14 +82,14 @@ static inline double exp_one_f64(double x) {
 
 /* The fixed tree: lane i takes lane i + width/2, then half of that, down to one. Overwrites the lanes. */
 static inline float tree_f32(float lane[LANES_F32]) {
-    for (int w = LANES_F32 / 2; w >= 1; w /= 2)
-        for (int i = 0; i < w; i++) lane[i] += lane[i + w];
+    UNROLL for (int w = LANES_F32 / 2; w >= 1; w /= 2)
+        UNROLL for (int i = 0; i < w; i++) lane[i] += lane[i + w];
     return lane[0];
 }
 
 static inline double tree_f64(double lane[LANES_F64]) {
-    for (int w = LANES_F64 / 2; w >= 1; w /= 2)
-        for (int i = 0; i < w; i++) lane[i] += lane[i + w];
+    UNROLL for (int w = LANES_F64 / 2; w >= 1; w /= 2)
+        UNROLL for (int i = 0; i < w; i++) lane[i] += lane[i + w];
     return lane[0];
 }
 #endif

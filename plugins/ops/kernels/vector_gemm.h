@@ -34,19 +34,26 @@ static __attribute__((noinline)) void FN(tile)(int rows, int64_t k, const T *a, 
     }
 }
 
-/* Packs columns of B into one panel: `cols` of NR are there, the rest is zero. */
+/* memcpy of a few elements; gcc makes a slow string instruction of a memcpy whose length it does not know. */
+static inline void FN(copy)(T *dst, const T *src, int64_t n) {
+    int64_t i = 0;
+    for (; i + FN(VL) <= n; i += FN(VL)) FN(st)(dst + i, FN(ld)(src + i));
+    for (; i < n; i++) dst[i] = src[i];
+}
+
+/* Packs columns of B into one panel: `cols` of NR are there, the rest is zero. With trans_b a column is a row of memory, so the
+ * panel is a transpose, done in squares of 16-byte vectors where there is room for one. */
 static void FN(pack_panel)(const T *b, int64_t ldb, bool trans_b, int64_t cols, int64_t k, T *panel) {
     if (cols < FN(NR)) memset(panel, 0, (size_t)(k * FN(NR)) * sizeof(T));
     if (!trans_b) {
-        for (int64_t p = 0; p < k; p++) memcpy(panel + p * FN(NR), b + p * ldb, (size_t)cols * sizeof(T));
+        for (int64_t p = 0; p < k; p++) FN(copy)(panel + p * FN(NR), b + p * ldb, cols);
         return;
     }
-    enum { STRIP = 16 };                         /* as many k at a time as a cache line of B holds */
-    for (int64_t p = 0; p < k; p += STRIP) {
-        int64_t end = p + STRIP < k ? p + STRIP : k;
-        for (int64_t j = 0; j < cols; j++)
-            for (int64_t q = p; q < end; q++) panel[q * FN(NR) + j] = b[j * ldb + q];
-    }
+    int64_t squares = cols == FN(NR) ? k / FN(SQUARE) * FN(SQUARE) : 0;
+    for (int64_t p = 0; p < squares; p += FN(SQUARE))
+        for (int64_t j = 0; j < FN(NR); j += FN(SQUARE)) FN(transpose)(b + j * ldb + p, ldb, panel + p * FN(NR) + j, FN(NR));
+    for (int64_t j = 0; j < cols; j++)
+        for (int64_t p = squares; p < k; p++) panel[p * FN(NR) + j] = b[j * ldb + p];
 }
 
 typedef struct FN(gemm_job) {
@@ -73,9 +80,9 @@ static void FN(finish)(T *c, int64_t ldc, int64_t rows, int64_t cols, const T *b
 static void FN(edge_tile)(int rows, int64_t k, const T *a, int64_t lda, const T *panel, T *c, int64_t ldc, int64_t cols, bool first) {
     T buffer[MR * FN(NR)] = { 0 };
     if (!first)
-        for (int i = 0; i < rows; i++) memcpy(buffer + i * FN(NR), c + i * ldc, (size_t)cols * sizeof(T));
+        for (int i = 0; i < rows; i++) FN(copy)(buffer + i * FN(NR), c + i * ldc, cols);
     FN(tile)(rows, k, a, lda, panel, buffer, FN(NR), first);
-    for (int i = 0; i < rows; i++) memcpy(c + i * ldc, buffer + i * FN(NR), (size_t)cols * sizeof(T));
+    for (int i = 0; i < rows; i++) FN(copy)(c + i * ldc, buffer + i * FN(NR), cols);
 }
 
 /* Rows r0..r1 x columns j0..j1 for one block of k that is packed in `packed`. */
