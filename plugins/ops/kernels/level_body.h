@@ -66,6 +66,7 @@ static inline void transpose_f64(const double *src, int64_t ld, double *dst, int
 #define EXP_LN2_LO EXP32_LN2_LO
 #define EXP_LOW EXP32_LOW
 #define EXP_HIGH EXP32_HIGH
+#define EXP_TOP EXP32_TOP
 #define EXP_TERMS EXP32_TERMS
 #include "ops/kernels/vector_rows.h"
 #include "ops/kernels/vector_gemm.h"
@@ -80,6 +81,7 @@ static inline void transpose_f64(const double *src, int64_t ld, double *dst, int
 #undef EXP_LN2_LO
 #undef EXP_LOW
 #undef EXP_HIGH
+#undef EXP_TOP
 #undef EXP_TERMS
 
 #define T double
@@ -92,6 +94,7 @@ static inline void transpose_f64(const double *src, int64_t ld, double *dst, int
 #define EXP_LN2_LO EXP64_LN2_LO
 #define EXP_LOW EXP64_LOW
 #define EXP_HIGH EXP64_HIGH
+#define EXP_TOP EXP64_TOP
 #define EXP_TERMS EXP64_TERMS
 #include "ops/kernels/vector_rows.h"
 #include "ops/kernels/vector_gemm.h"

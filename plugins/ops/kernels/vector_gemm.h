@@ -3,32 +3,49 @@
  * Cutting k into blocks stores the partial sums and loads them again, which rounds nothing, so the order is that of portable.c. */
 enum { FN(NR) = 2 * FN(VL) };
 
-static inline __attribute__((always_inline)) void FN(tile_of)(const int rows, int64_t k, const T *a, int64_t lda, const T *panel, T *c,
-                                                              int64_t ldc, bool first) {
-    VEC c0[MR], c1[MR];
-    UNROLL for (int i = 0; i < rows; i++) {
-        c0[i] = first ? FN(set)(0) : FN(ld)(c + i * ldc);
-        c1[i] = first ? FN(set)(0) : FN(ld)(c + i * ldc + FN(VL));
-    }
-    for (int64_t p = 0; p < k; p++, panel += FN(NR)) {
-        VEC b0 = FN(ld)(panel), b1 = FN(ld)(panel + FN(VL));
-        __builtin_prefetch(panel + 8 * FN(NR));
+/* What a run over one block of k does to C: begin at 0 or go on from what is there; leave partial sums or complete them. */
+typedef struct FN(step) {
+    int64_t k;
+    bool first, last;
+    const T *bias;                               /* of these columns, whole panels of it; NULL: none */
+} FN(step);
+
+static inline __attribute__((always_inline)) void FN(tile_of)(const int rows, const FN(step) *step, const T *a, int64_t lda,
+                                                              const T *panel, int64_t panels, T *c, int64_t ldc) {
+    const int64_t k = step->k;
+    for (int64_t j = 0; j < panels; j++, c += FN(NR)) {
+        VEC c0[MR], c1[MR];
         UNROLL for (int i = 0; i < rows; i++) {
-            VEC x = FN(set)(a[i * lda + p]);
-            c0[i] = FN(fma)(x, b0, c0[i]);
-            c1[i] = FN(fma)(x, b1, c1[i]);
+            c0[i] = step->first ? FN(set)(0) : FN(ld)(c + i * ldc);
+            c1[i] = step->first ? FN(set)(0) : FN(ld)(c + i * ldc + FN(VL));
         }
-    }
-    UNROLL for (int i = 0; i < rows; i++) {
-        FN(st)(c + i * ldc, c0[i]);
-        FN(st)(c + i * ldc + FN(VL), c1[i]);
+        for (int64_t p = 0; p < k; p++, panel += FN(NR)) {
+            VEC b0 = FN(ld)(panel), b1 = FN(ld)(panel + FN(VL));
+            __builtin_prefetch(panel + 8 * FN(NR));
+            UNROLL for (int i = 0; i < rows; i++) {
+                VEC x = FN(set)(a[i * lda + p]);
+                c0[i] = FN(fma)(x, b0, c0[i]);
+                c1[i] = FN(fma)(x, b1, c1[i]);
+            }
+        }
+        if (step->last && step->bias) {
+            VEC b0 = FN(ld)(step->bias + j * FN(NR)), b1 = FN(ld)(step->bias + j * FN(NR) + FN(VL));
+            UNROLL for (int i = 0; i < rows; i++) c0[i] = FN(add)(c0[i], b0), c1[i] = FN(add)(c1[i], b1);
+        }
+        if (step->last)
+            UNROLL for (int i = 0; i < rows; i++) c0[i] = FN(nan_quiet)(c0[i]), c1[i] = FN(nan_quiet)(c1[i]);
+        UNROLL for (int i = 0; i < rows; i++) {
+            FN(st)(c + i * ldc, c0[i]);
+            FN(st)(c + i * ldc + FN(VL), c1[i]);
+        }
     }
 }
 
-/* C[rows, NR] (+)= A[rows, k] panel. One body for each height, so that all accumulators stay in registers. */
-static __attribute__((noinline)) void FN(tile)(int rows, int64_t k, const T *a, int64_t lda, const T *panel, T *c, int64_t ldc, bool first) {
+/* C[rows, panels x NR] (+)= A[rows, k] panels. One body for each height, so that all accumulators stay in registers. */
+static __attribute__((noinline)) void FN(tile)(int rows, const FN(step) *step, const T *a, int64_t lda, const T *panel, int64_t panels,
+                                               T *c, int64_t ldc) {
     switch (rows) {
-#define HEIGHT(R) case R: FN(tile_of)(R, k, a, lda, panel, c, ldc, first); break;
+#define HEIGHT(R) case R: FN(tile_of)(R, step, a, lda, panel, panels, c, ldc); break;
         EACH_TILE_HEIGHT(HEIGHT)
 #undef HEIGHT
     }
@@ -56,6 +73,11 @@ static void FN(pack_panel)(const T *b, int64_t ldb, bool trans_b, int64_t cols, 
         for (int64_t p = squares; p < k; p++) panel[p * FN(NR) + j] = b[j * ldb + p];
 }
 
+static void FN(pack)(const T *b, int64_t ldb, bool trans_b, int64_t cols, int64_t k, T *packed) {
+    for (int64_t j = 0; j < cols; j += FN(NR))
+        FN(pack_panel)(b + (trans_b ? j * ldb : j), ldb, trans_b, cols - j < FN(NR) ? cols - j : FN(NR), k, packed + j * k);
+}
+
 typedef struct FN(gemm_job) {
     const T *a, *b, *bias;
     T *c, *scratch;
@@ -64,58 +86,44 @@ typedef struct FN(gemm_job) {
     bool trans_b;
 } FN(gemm_job);
 
-/* Adds the bias and makes NaN quiet once a block of C is complete. */
-static void FN(finish)(T *c, int64_t ldc, int64_t rows, int64_t cols, const T *bias) {
-    for (int64_t i = 0; i < rows; i++, c += ldc) {
-        int64_t j = 0;
-        for (; j + FN(VL) <= cols; j += FN(VL)) {
-            VEC x = FN(ld)(c + j);
-            FN(st)(c + j, FN(nan_quiet)(bias ? FN(add)(x, FN(ld)(bias + j)) : x));
-        }
-        for (; j < cols; j++) c[j] = FN(quiet)(bias ? c[j] + bias[j] : c[j]);
+/* The tile at the right edge: computed NR wide in a small buffer, only `cols` columns touch C. */
+static void FN(edge_tile)(int rows, const FN(step) *step, const T *a, int64_t lda, const T *panel, T *c, int64_t ldc, int64_t cols) {
+    T buffer[MR * FN(NR)] = { 0 }, bias[FN(NR)] = { 0 };
+    FN(step) edge = *step;
+    if (step->bias) {
+        FN(copy)(bias, step->bias, cols);
+        edge.bias = bias;
     }
-}
-
-/* A tile at the right edge: computed NR wide in a small buffer, only `cols` columns touch C. */
-static void FN(edge_tile)(int rows, int64_t k, const T *a, int64_t lda, const T *panel, T *c, int64_t ldc, int64_t cols, bool first) {
-    T buffer[MR * FN(NR)] = { 0 };
-    if (!first)
+    if (!step->first)
         for (int i = 0; i < rows; i++) FN(copy)(buffer + i * FN(NR), c + i * ldc, cols);
-    FN(tile)(rows, k, a, lda, panel, buffer, FN(NR), first);
+    FN(tile)(rows, &edge, a, lda, panel, 1, buffer, FN(NR));
     for (int i = 0; i < rows; i++) FN(copy)(c + i * ldc, buffer + i * FN(NR), cols);
 }
 
-/* Rows r0..r1 x columns j0..j1 for one block of k that is packed in `packed`. */
-static void FN(gemm_block)(const FN(gemm_job) *g, const T *packed, int64_t r0, int64_t r1, int64_t j0, int64_t j1, int64_t p0, int64_t kc) {
-    bool first = p0 == 0, last = p0 + kc >= g->k;
-    for (int64_t r = r0; r < r1; r += MR) {
-        int rows = (int)(r1 - r < MR ? r1 - r : MR);
-        const T *a = g->a + r * g->lda + p0;
-        for (int64_t j = j0; j < j1; j += FN(NR)) {
-            T *c = g->c + r * g->ldc + j;
-            const T *panel = packed + (j - j0) * kc;
-            int64_t cols = j1 - j;
-            if (cols >= FN(NR)) FN(tile)(rows, kc, a, g->lda, panel, c, g->ldc, first);
-            else FN(edge_tile)(rows, kc, a, g->lda, panel, c, g->ldc, cols, first);
-            if (last) FN(finish)(c, g->ldc, rows, cols < FN(NR) ? cols : FN(NR), g->bias ? g->bias + j : NULL);
-        }
-    }
+/* A[rows, k] x packed panels -> C[rows, cols]. */
+static void FN(row_of_tiles)(int rows, const FN(step) *step, const T *a, int64_t lda, const T *packed, T *c, int64_t ldc, int64_t cols) {
+    int64_t whole = cols / FN(NR), done = whole * FN(NR);
+    if (whole) FN(tile)(rows, step, a, lda, packed, whole, c, ldc);
+    if (done == cols) return;
+    FN(step) edge = *step;
+    if (edge.bias) edge.bias += done;
+    FN(edge_tile)(rows, &edge, a, lda, packed + done * step->k, c + done, ldc, cols - done);
 }
 
 static void FN(gemm_task)(void *ctx, uint64_t i, uint32_t worker) {
     const FN(gemm_job) *g = ctx;
     int64_t j0 = (int64_t)i / g->row_tasks * g->cols_step, r0 = (int64_t)i % g->row_tasks * g->rows_step;
-    int64_t j1 = j0 + g->cols_step < g->n ? j0 + g->cols_step : g->n, r1 = r0 + g->rows_step < g->m ? r0 + g->rows_step : g->m;
+    int64_t cols = g->n - j0 < g->cols_step ? g->n - j0 : g->cols_step, r1 = r0 + g->rows_step < g->m ? r0 + g->rows_step : g->m;
     T *packed = g->scratch + (int64_t)worker * g->scratch_step;
-    int64_t p0 = 0;
+    int64_t p = 0;
     do {
-        int64_t kc = g->k - p0 < g->k_step ? g->k - p0 : g->k_step;
-        for (int64_t j = j0; j < j1; j += FN(NR))
-            FN(pack_panel)(g->b + (g->trans_b ? j * g->ldb + p0 : p0 * g->ldb + j), g->ldb, g->trans_b, j1 - j < FN(NR) ? j1 - j : FN(NR),
-                           kc, packed + (j - j0) * kc);
-        FN(gemm_block)(g, packed, r0, r1, j0, j1, p0, kc);
-        p0 += kc;
-    } while (p0 < g->k);
+        FN(step) step = { .k = g->k - p < g->k_step ? g->k - p : g->k_step, .first = p == 0, .bias = g->bias ? g->bias + j0 : NULL };
+        step.last = p + step.k == g->k;
+        FN(pack)(g->b + (g->trans_b ? j0 * g->ldb + p : p * g->ldb + j0), g->ldb, g->trans_b, cols, step.k, packed);
+        for (int64_t r = r0; r < r1; r += MR)
+            FN(row_of_tiles)((int)(r1 - r < MR ? r1 - r : MR), &step, g->a + r * g->lda + p, g->lda, packed, g->c + r * g->ldc + j0, g->ldc, cols);
+        p += step.k;
+    } while (p < g->k);
 }
 
 static void FN(gemm)(const T *a, int64_t lda, const T *b, int64_t ldb, bool trans_b, const T *bias, T *c, int64_t ldc, int64_t m,

@@ -6,7 +6,7 @@ enum { FN(VL) = (int)(sizeof(VEC) / sizeof(T)), FN(GROUP) = LANES / FN(VL) };
 static inline VEC FN(exp_nonpos)(VEC x) {
     x = FN(max)(FN(set)(EXP_LOW), x);
     VEC magic = FN(set)(EXP_MAGIC), n = FN(sub)(FN(fma)(x, FN(set)(EXP_LOG2E), magic), magic);
-    VEC r = FN(fma)(n, FN(set)(-EXP_LN2_LO), FN(fma)(n, FN(set)(-EXP_LN2_HI), x)), p = FN(set)(0);
+    VEC r = FN(fma)(n, FN(set)(-EXP_LN2_LO), FN(fma)(n, FN(set)(-EXP_LN2_HI), x)), p = FN(set)(EXP_TOP);
 #define STEP(c) p = FN(fma)(p, r, FN(set)(c));
     EXP_TERMS(STEP)
 #undef STEP

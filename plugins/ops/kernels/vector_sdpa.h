@@ -25,17 +25,14 @@ static void FN(sdpa_rows)(const FN(sdpa_job) *job, int64_t b, int64_t l, int row
     const assay_sdpa_args *g = job->args;
     const T *q = (const T *)g->q + (b * g->L + l) * g->E, *mask = g->mask;
     T *out = (T *)g->out + (b * g->L + l) * g->Ev, sum[MR];
-    for (int64_t s = 0; s < g->S; s += FN(NR)) FN(tile)(rows, g->E, q, g->E, kp + s * g->E, p + s, job->keys, true);
+    const FN(step) scores = { .k = g->E, .first = true }, product = { .k = g->S, .first = true };
+    FN(tile)(rows, &scores, q, g->E, kp, (g->S + FN(NR) - 1) / FN(NR), p, job->keys);
     for (int i = 0; i < rows; i++) {
         T *row = p + i * job->keys;
         FN(scale_row)(row, g->S, job->keys, (T)g->scale, mask ? mask + b * g->mask_b + (l + i) * g->mask_l : NULL, g->mask_s);
         sum[i] = FN(row_exp)(row, row, job->keys, FN(row_max)(row, job->keys));
     }
-    for (int64_t j = 0; j < g->Ev; j += FN(NR)) {
-        int64_t cols = g->Ev - j;
-        if (cols >= FN(NR)) FN(tile)(rows, g->S, p, job->keys, vp + j * g->S, out + j, g->Ev, true);
-        else FN(edge_tile)(rows, g->S, p, job->keys, vp + j * g->S, out + j, g->Ev, cols, true);
-    }
+    FN(row_of_tiles)(rows, &product, p, job->keys, vp, out, g->Ev, g->Ev);
     for (int i = 0; i < rows; i++) FN(row_divide)(out + i * g->Ev, out + i * g->Ev, g->Ev, sum[i]);
 }
 
@@ -46,10 +43,8 @@ static void FN(sdpa_task)(void *ctx, uint64_t i, uint32_t worker) {
     int64_t l1 = l0 + job->rows_step < g->L ? l0 + job->rows_step : g->L;
     const T *k = (const T *)g->k + b * g->S * g->E, *v = (const T *)g->v + b * g->S * g->Ev;
     T *kp = job->scratch + (int64_t)worker * job->step, *vp = kp + job->k_size, *p = vp + job->v_size;
-    for (int64_t s = 0; s < g->S; s += FN(NR))
-        FN(pack_panel)(k + s * g->E, g->E, true, g->S - s < FN(NR) ? g->S - s : FN(NR), g->E, kp + s * g->E);
-    for (int64_t j = 0; j < g->Ev; j += FN(NR))
-        FN(pack_panel)(v + j, g->Ev, false, g->Ev - j < FN(NR) ? g->Ev - j : FN(NR), g->S, vp + j * g->S);
+    FN(pack)(k, g->E, true, g->S, g->E, kp);
+    FN(pack)(v, g->Ev, false, g->Ev, g->S, vp);
     for (int64_t l = l0; l < l1; l += MR) FN(sdpa_rows)(job, b, l, (int)(l1 - l < MR ? l1 - l : MR), kp, vp, p);
 }
 
