@@ -97,10 +97,10 @@ static void whole_f64(void) {
     kernels->sdpa_f64(&a);
 }
 
-typedef struct row { const char *name; void (*run)(void); double gflop, lanes; double ms[ROUNDS_MAX]; } row;
+typedef struct row { const char *name; void (*run)(void); double gflop, lanes; double ms[ROUNDS_MAX], share[ROUNDS_MAX]; } row;
 static row rows[] = {
-    { "linears", linears, 0, 1, { 0 } }, { "attention_fused", attention_fused, 0, 1, { 0 } }, { "attention_explicit", attention_explicit, 0, 1, { 0 } },
-    { "whole_fused", whole_fused, 0, 1, { 0 } }, { "whole_explicit", whole_explicit, 0, 1, { 0 } }, { "whole_fused_f64", whole_f64, 0, 2, { 0 } },
+    { "linears", linears, 0, 1, { 0 }, { 0 } }, { "attention_fused", attention_fused, 0, 1, { 0 }, { 0 } }, { "attention_explicit", attention_explicit, 0, 1, { 0 }, { 0 } },
+    { "whole_fused", whole_fused, 0, 1, { 0 }, { 0 } }, { "whole_explicit", whole_explicit, 0, 1, { 0 }, { 0 } }, { "whole_fused_f64", whole_f64, 0, 2, { 0 }, { 0 } },
 };
 enum { ROWS = sizeof rows / sizeof *rows };
 
@@ -115,25 +115,30 @@ static int by_value(const void *a, const void *b) {
     return p < q ? -1 : p > q;
 }
 
+static double middle(double *v, int n) {
+    qsort(v, (size_t)n, sizeof *v, by_value);
+    return v[n / 2];
+}
+
+/* The peak is measured again right before each row, so that both see the same clock and the same neighbours. */
 static void table(int rounds) {
-    static double peak[ROUNDS_MAX];
-    for (int i = -1; i < rounds; i++) {
-        double p = bench_peak_gflops(kernels->name, threads);
-        if (i >= 0) peak[i] = p;
+    static double peak[ROUNDS_MAX * 8];
+    int peaks = 0;
+    for (int i = -1; i < rounds; i++)
         for (size_t r = 0; r < ROWS; r++) {
-            double ms = timed(&rows[r]);
-            if (i >= 0) rows[r].ms[i] = ms;
+            double top = bench_peak_gflops(kernels->name, threads), ms = timed(&rows[r]);
+            if (i < 0) continue;
+            peak[peaks++] = top;
+            rows[r].ms[i] = ms;
+            rows[r].share[i] = 100 * rows[r].gflop / ms * 1e3 * rows[r].lanes / top;
         }
-    }
-    qsort(peak, (size_t)rounds, sizeof *peak, by_value);
-    double top = peak[rounds / 2];
+    double top = middle(peak, peaks);
     printf("level %s, %u thread(s), %d rounds, fma peak %.1f GFLOP/s fp32 (median; %.1f to %.1f)\n", kernels->name, threads, rounds, top,
-           peak[0], peak[rounds - 1]);
+           peak[0], peak[peaks - 1]);
     printf("%-20s %9s %9s %9s %9s\n", "part", "median ms", "best ms", "GFLOP/s", "% of peak");
     for (size_t r = 0; r < ROWS; r++) {
-        qsort(rows[r].ms, (size_t)rounds, sizeof *rows[r].ms, by_value);
-        double ms = rows[r].ms[rounds / 2], rate = rows[r].gflop / ms * 1e3;
-        printf("%-20s %9.1f %9.1f %9.1f %9.1f\n", rows[r].name, ms, rows[r].ms[0], rate, top > 0 ? 100 * rate * rows[r].lanes / top : NAN);
+        double ms = middle(rows[r].ms, rounds);
+        printf("%-20s %9.1f %9.1f %9.1f %9.1f\n", rows[r].name, ms, rows[r].ms[0], rows[r].gflop / ms * 1e3, middle(rows[r].share, rounds));
     }
 }
 

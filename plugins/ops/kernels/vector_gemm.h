@@ -21,7 +21,6 @@ static inline __attribute__((always_inline)) void FN(tile_of)(const int rows, co
         }
         for (int64_t p = 0; p < k; p++, panel += FN(NR)) {
             VEC b0 = FN(ld)(panel), b1 = FN(ld)(panel + FN(VL));
-            __builtin_prefetch(panel + 8 * FN(NR));
             UNROLL for (int i = 0; i < rows; i++) {
                 VEC x = FN(set)(a[i * lda + p]);
                 c0[i] = FN(fma)(x, b0, c0[i]);
