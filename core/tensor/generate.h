@@ -18,6 +18,7 @@ assay_status assay_attention_fixture_make(const char *name, assay_own_tensor qkv
 /* Log-mel front end and stand-in stem of section 5. pcm: int16 samples. out [n_mels,3000] fp16 / [2,750,1280] fp16. */
 assay_status assay_log_mel(const int16_t *pcm, size_t n, uint32_t n_mels, assay_own_tensor *out, assay_error *err);
 assay_status assay_stem(const assay_tensor *log_mel, assay_own_tensor *out, assay_error *err);
-/* fixtures.md normal-poked: adds normal12(label) [D] to token (batch, position) of x [B,S,D] in float64, one rounding. */
+/* The perturbation {"token":...}: adds normal12(label) [D] to token (batch, position) of x [B,S,D] in float64, one rounding. (The
+ * fixture normal-poked adds before normal12 is rounded: it differs from this on `normal` by a rounding here and there.) */
 assay_status assay_poke_token(assay_tensor *x, int64_t batch, int64_t position, const char *label, assay_error *err);
 #endif

@@ -1,0 +1,90 @@
+/* tensor/layout.c: which axis of a tensor is what, and the conversions between token-major, head-split and channel-major forms. */
+#include "tensor/layout.h"
+#include "base/names.h"
+#include <string.h>
+
+/* The letters of a tag in axis order; '1' is an axis of one element. */
+static const char *const tags[] = { NULL, "BSD", "BHSD", "BC1S", "B1KQ", "BS1D", "BHSE" };
+enum { TAGS = sizeof tags / sizeof *tags };
+
+int32_t assay_layout_parse(const char *tag) {
+    for (int32_t i = 1; i < TAGS; i++)
+        if (assay_streq(tag, tags[i])) return i;
+    return ASSAY_LAYOUT_NONE;
+}
+
+const char *assay_layout_name(int32_t layout) { return layout > 0 && layout < TAGS ? tags[layout] : "none"; }
+
+/* C, D and E are the same role (channels); a layout has at most one of them. */
+int assay_layout_axis(int32_t layout, char role) {
+    if (layout <= 0 || layout >= TAGS || role == '1' || role == '\0') return -1;
+    const bool channel = role == 'C' || role == 'D' || role == 'E';
+    for (int i = 0; tags[layout][i]; i++) {
+        const char c = tags[layout][i];
+        if (c == role || (channel && (c == 'C' || c == 'D' || c == 'E'))) return i;
+    }
+    return -1;
+}
+
+static assay_status copy_as(const assay_tensor *view, uint32_t rank, const int64_t *shape, assay_own_tensor *out, assay_error *err) {
+    assay_status status = assay_tensor_copy(view, 0, out, err);
+    if (status != ASSAY_OK) return status;
+    out->t = assay_tensor_view(out->t.dtype, rank, shape, out->t.data);
+    return ASSAY_OK;
+}
+
+/* A view of one axis as two: a axis of n = outer * inner elements. Always possible, whatever the strides are. */
+static assay_tensor split_axis(const assay_tensor *t, uint32_t axis, int64_t outer) {
+    assay_tensor r = *t;
+    const int64_t inner = outer ? t->shape[axis] / outer : 0;
+    for (uint32_t i = t->rank; i > axis + 1; i--) {
+        r.shape[i] = t->shape[i - 1];
+        r.stride[i] = t->stride[i - 1];
+    }
+    r.rank = t->rank + 1;
+    r.shape[axis] = outer;
+    r.stride[axis] = t->stride[axis] * inner;
+    r.shape[axis + 1] = inner;
+    r.stride[axis + 1] = t->stride[axis];
+    return r;
+}
+
+static assay_status wrong_shape(const assay_tensor *in, int32_t from, const char *want, assay_error *err) {
+    char text[160];
+    return assay_fail(err, ASSAY_E_INPUT, "a tensor %s is not %s: %s", assay_shape_text(in->rank, in->shape, text), assay_layout_name(from), want);
+}
+
+assay_status assay_layout_convert(const assay_tensor *in, int32_t from, int32_t to, int64_t heads, assay_own_tensor *out, assay_error *err) {
+    static const uint32_t swap_heads[] = { 0, 2, 1, 3 }, to_channels[] = { 0, 2, 1 };
+    *out = (assay_own_tensor){0};
+    const int64_t *s = in->shape;
+    if (assay_layout_name(from)[0] != 'B' || in->rank != strlen(assay_layout_name(from)))
+        return wrong_shape(in, from, "its rank differs", err);
+    assay_tensor v, w;
+    if (from == ASSAY_BSD && to == ASSAY_BC1S) {
+        const int64_t shape[] = { s[0], s[2], 1, s[1] };
+        assay_tensor_permute(in, to_channels, &v);
+        return copy_as(&v, 4, shape, out, err);
+    }
+    if (from == ASSAY_BC1S && to == ASSAY_BSD) {
+        if (s[2] != 1) return wrong_shape(in, from, "axis 2 must have one element", err);
+        const int64_t shape[] = { s[0], s[3], s[1] };
+        assay_tensor_select(in, 2, 0, &v);
+        assay_tensor_permute(&v, to_channels, &w);
+        return copy_as(&w, 3, shape, out, err);
+    }
+    if (from == ASSAY_BSD && to == ASSAY_BHSD) {
+        if (heads < 1 || s[2] % heads != 0) return wrong_shape(in, from, "the channels do not divide by the heads", err);
+        const int64_t shape[] = { s[0], heads, s[1], s[2] / heads };
+        v = split_axis(in, 2, heads);
+        assay_tensor_permute(&v, swap_heads, &w);
+        return copy_as(&w, 4, shape, out, err);
+    }
+    if (from == ASSAY_BHSD && to == ASSAY_BSD) {
+        const int64_t shape[] = { s[0], s[2], s[1] * s[3] };
+        assay_tensor_permute(in, swap_heads, &v);
+        return copy_as(&v, 3, shape, out, err);
+    }
+    return assay_fail(err, ASSAY_E_UNSUPPORTED, "no conversion from layout %s to %s (BSD-BC1S, BSD-BHSD and back are there)",
+                      assay_layout_name(from), assay_layout_name(to));
+}
