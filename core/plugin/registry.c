@@ -10,6 +10,7 @@
 assay_registry *assay_registry_new(void) {
     assay_registry *r = assay_xcalloc(1, sizeof *r);
     r->arena = assay_arena_new();
+    assay_host_provide_core();
     return r;
 }
 

@@ -21,6 +21,7 @@ typedef struct assay_gate_type {
 typedef struct assay_backend_type { const assay_backend *backend; const char *path; int32_t origin; /* ASSAY_ORIGIN_... */ char sha256[65]; } assay_backend_type;
 typedef struct assay_refusal { const char *path, *why; } assay_refusal;
 
+/* Empty; the core's interfaces are provided from here on. */
 assay_registry *assay_registry_new(void);
 void assay_registry_free(assay_registry *r);
 /* Search order: gate_path (may be NULL; ':'-separated), $ASSAY_GATE_PATH, <dir of program>/gates and ../bin/gates, install
@@ -39,4 +40,6 @@ size_t assay_registry_paths(const assay_registry *r, const char *const **list);
 const assay_host *assay_host_table(void);
 /* Makes an interface ("assay.program/1") available through host->get; static table. */
 void assay_host_provide(const char *id, const void *table);
+/* Provides those that live in the core: program, metrics, math. assay_registry_new() does it. */
+void assay_host_provide_core(void);
 #endif

@@ -1,0 +1,47 @@
+/* placement.h: what the parts of the placement gate share. Four fields are kept apart: requested units, supported devices,
+ * preferred device, and observed device (never known from a plan). Unknown is a state of its own: never CPU, never a pass. */
+#ifndef ASSAY_GATE_PLACEMENT_H
+#define ASSAY_GATE_PLACEMENT_H
+#include <assay/gate.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <cjson/cJSON.h>
+
+enum { OPS_MAX = 32, MARKERS_MAX = 32 };
+
+typedef struct settings {
+    const char *arm, *control, *device_name;
+    int32_t device; /* ASSAY_DEV_... that the ops of interest must prefer */
+    const char *ops[OPS_MAX];
+    uint32_t n_ops;
+    int64_t max_unknown;
+    const char *markers[MARKERS_MAX];
+    uint32_t n_markers;
+} settings;
+
+typedef struct report {
+    const assay_finding *f;
+    assay_verdict worst; /* of everything judged so far; 0: nothing yet */
+    bool invalid;
+} report;
+
+/* Figures of one plan, or summed over a sweep. */
+typedef struct counts {
+    double computing, not_counted, on_ne, supported_on_ne, on_device, unknown, cost, cost_on_ne;
+} counts;
+
+/* gate.c */
+void placement_reason(report *r, const char *code, const char *where, const char *fmt, ...) __attribute__((format(printf, 4, 5)));
+void placement_invalid(report *r, const char *code, const char *where, const char *fmt, ...)
+    __attribute__((format(printf, 4, 5)));
+void placement_verdict(report *r, assay_verdict v); /* the worse one stays */
+const char *placement_verdict_name(assay_verdict v);
+/* plan.c: one plan against the settings; `where` names it in reasons; the op rows of interest go to `table`. `control` (may be
+ * NULL) is the control's plan: it makes an unknown device of the candidate a kill where the control does get the device (M49). */
+bool placement_is_computing(const assay_op_row *row);
+void placement_count(const assay_item *plan, const settings *s, counts *c);
+assay_verdict placement_judge_plan(const assay_item *plan, const assay_item *control, const settings *s, const char *where,
+                                   report *r, cJSON *table);
+/* run.c: a probe's exit, signal, artifact and stderr. */
+assay_verdict placement_judge_run(const assay_item *run, const char *stderr_text, const settings *s, report *r);
+#endif
