@@ -8,12 +8,11 @@
 assay_status assay_op_fail(assay_error *err, const assay_mil_op *op, const char *fmt, ...) {
     char text[400];
     va_list ap;
+    (void)op;
     va_start(ap, fmt);
     vsnprintf(text, sizeof text, fmt, ap);
     va_end(ap);
-    const char *name = op->n_outs && op->outs && op->outs[0] ? op->outs[0]->name : NULL;
-    if (name) return assay_fail(err, ASSAY_E_INPUT, "%s '%s': %s", op->type, name, text);
-    return assay_fail(err, ASSAY_E_INPUT, "%s: %s", op->type, text);
+    return assay_fail(err, ASSAY_E_INPUT, "%s", text);
 }
 
 /* ---- the parameter table */

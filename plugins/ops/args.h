@@ -9,7 +9,7 @@ typedef struct assay_shape { uint32_t rank; int64_t d[ASSAY_RANK_MAX]; } assay_s
 /* Every return of a failing call goes up unchanged. */
 #define ASSAY_TRY(call) do { assay_status try_ = (call); if (try_ != ASSAY_OK) return try_; } while (0)
 
-/* "linear: ..." or, once the op has an output, "linear 'q': ..."; code ASSAY_E_INPUT. */
+/* ASSAY_E_INPUT. The caller (builder, validation, executor) puts the op's place, type and name before the message. */
 assay_status assay_op_fail(assay_error *err, const assay_mil_op *op, const char *fmt, ...) ASSAY_PRINTF(3, 4);
 /* Checks the arguments against the op's parameter table: known names, required ones present, one binding unless variadic,
  * accepted dtypes, constants where the table wants them. Each type rule begins with it. */

@@ -59,7 +59,7 @@ assay_status assay_axes(const assay_mil_op *op, const char *key, uint32_t rank, 
     if (n == ASSAY_ARG_TOO_LONG) return assay_op_fail(err, op, "argument '%s' has more than %d axes", key, ASSAY_RANK_MAX);
     *set = 0;
     for (int i = 0; i < n; i++) {
-        uint32_t a;
+        uint32_t a = 0;
         ASSAY_TRY(assay_axis(op, key, v[i], rank, &a, err));
         if (*set & (1u << a)) return assay_op_fail(err, op, "argument '%s' names axis %u twice", key, a);
         *set |= 1u << a;

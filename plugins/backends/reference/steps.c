@@ -108,20 +108,34 @@ static assay_status infer_step(assay_program *types, const assay_exec_step *s, c
     return ASSAY_OK;
 }
 
-static assay_status plan_step(assay_exec *e, assay_exec_step *s, assay_error *err) {
-    const assay_mil_op *op = s->op;
+/* "file.lua:12: linear 'q': ..." */
+static assay_status place(const assay_mil_op *op, assay_error *err) {
+    const char *name = op->n_outs ? op->outs[0]->name : "";
+    return op->where ? assay_wrap(err, "%s: %s '%s'", op->where, op->type, name) : assay_wrap(err, "%s '%s'", op->type, name);
+}
+
+static assay_status find_def(assay_exec_step *s, assay_error *err) {
     char hint[96];
-    s->def = assay_optable_find(op->type);
-    if (!s->def) return assay_op_fail(err, op, "unknown op%s", assay_optable_suggest(hint, op->type));
+    s->def = assay_optable_find(s->op->type);
+    if (!s->def) return assay_fail(err, ASSAY_E_UNSUPPORTED, "unknown op%s", assay_optable_suggest(hint, s->op->type));
     if (!s->def->eval)
-        return assay_fail(err, ASSAY_E_UNSUPPORTED, "%s '%s': the reference executor cannot run this op (add a kernel in plugins/ops)", op->type,
-                          op->n_outs ? op->outs[0]->name : "");
+        return assay_fail(err, ASSAY_E_UNSUPPORTED, "the reference executor has no kernel for this op (it would stand in plugins/ops/op_*.c)");
+    return ASSAY_OK;
+}
+
+static assay_status prepare(assay_exec *e, assay_exec_step *s, assay_error *err) {
+    const assay_mil_op *op = s->op;
+    ASSAY_TRY(find_def(s, err));
     s->types = assay_arena_alloc(e->arena, (op->n_outs + 1u) * sizeof *s->types);
     s->fixed = is_fixed(op);
     if (s->fixed) ASSAY_TRY(infer_step(e->types, s, op, err));
     s->blocks = assay_arena_alloc(e->arena, (op->n_blocks + 1u) * sizeof *s->blocks);
     for (uint32_t b = 0; b < op->n_blocks; b++) ASSAY_TRY(assay_exec_plan_block(e, op->blocks[b], &s->blocks[b], err));
     return ASSAY_OK;
+}
+
+static assay_status plan_step(assay_exec *e, assay_exec_step *s, assay_error *err) {
+    return prepare(e, s, err) == ASSAY_OK ? ASSAY_OK : place(s->op, err);
 }
 
 assay_status assay_exec_plan_block(assay_exec *e, const assay_mil_block *b, assay_exec_block **out, assay_error *err) {
@@ -203,7 +217,7 @@ static assay_status run_step(assay_exec *e, const assay_exec_step *s, assay_erro
 
 assay_status assay_exec_run_block(assay_exec *e, const assay_exec_block *b, assay_error *err) {
     for (uint32_t i = 0; i < b->n; i++) {
-        ASSAY_TRY(run_step(e, &b->steps[i], err));
+        if (run_step(e, &b->steps[i], err) != ASSAY_OK) return place(b->steps[i].op, err);
         for (uint32_t k = 0; k < b->steps[i].n_release; k++) assay_slot_clear(&e->slots[b->steps[i].release[k]]);
     }
     return ASSAY_OK;
