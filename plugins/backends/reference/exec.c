@@ -82,7 +82,6 @@ static assay_status check_input(const assay_mil_value *v, const assay_tensor *t,
 
 /* First the rounding to the declared type, then the exact change to the type that the run holds. */
 static assay_status set_input(assay_exec *e, const assay_mil_value *v, const assay_tensor *given, assay_error *err) {
-    ASSAY_TRY(check_input(v, given, err));
     int32_t declared = assay_mil_to_dtype(v->type->dtype), held = assay_exec_held(e, v);
     assay_tensor t = *given;
     t.rank = v->type->rank;
@@ -100,13 +99,22 @@ static assay_status set_input(assay_exec *e, const assay_mil_value *v, const ass
     return ASSAY_OK;
 }
 
+static bool is_state(const assay_mil_value *v) { return v->type && v->type->kind == ASSAY_TYPE_STATE; }
+
+static const assay_tensor *find_named(const assay_named_tensor *in, uint32_t n_in, const char *name) {
+    for (uint32_t k = 0; k < n_in; k++)
+        if (strcmp(in[k].name, name) == 0) return &in[k].t;
+    return NULL;
+}
+
 static assay_status check_names(const assay_exec *e, const assay_named_tensor *in, uint32_t n_in, assay_error *err) {
     const char *names[64];
     size_t n = 0;
-    for (uint32_t i = 0; i < e->f->n_inputs && n < 64; i++) names[n++] = e->f->inputs[i]->name;
+    for (uint32_t i = 0; i < e->f->n_inputs && n < 64; i++)
+        if (!is_state(e->f->inputs[i])) names[n++] = e->f->inputs[i]->name;
     for (uint32_t k = 0; k < n_in; k++) {
         bool found = false;
-        for (uint32_t i = 0; i < e->f->n_inputs; i++) found |= strcmp(e->f->inputs[i]->name, in[k].name) == 0;
+        for (uint32_t i = 0; i < e->f->n_inputs; i++) found |= !is_state(e->f->inputs[i]) && strcmp(e->f->inputs[i]->name, in[k].name) == 0;
         char hint[96];
         if (!found)
             return assay_fail(err, ASSAY_E_INPUT, "function '%s' has no input '%s'%s", e->f->name, in[k].name, assay_did_you_mean(hint, in[k].name, names, n));
@@ -114,29 +122,50 @@ static assay_status check_names(const assay_exec *e, const assay_named_tensor *i
     return ASSAY_OK;
 }
 
-static assay_status set_inputs(assay_exec *e, const assay_named_tensor *in, uint32_t n_in, assay_error *err) {
+assay_status assay_exec_check_inputs(const assay_exec *e, const assay_named_tensor *in, uint32_t n_in, assay_error *err) {
     ASSAY_TRY(check_names(e, in, n_in, err));
     for (uint32_t i = 0; i < e->f->n_inputs; i++) {
         const assay_mil_value *v = e->f->inputs[i];
-        const assay_tensor *given = NULL;
-        for (uint32_t k = 0; k < n_in; k++)
-            if (strcmp(in[k].name, v->name) == 0) given = &in[k].t;
+        if (is_state(v)) continue;
+        const assay_tensor *given = find_named(in, n_in, v->name);
         if (!given) return assay_fail(err, ASSAY_E_INPUT, "input '%s' is missing", v->name);
-        ASSAY_TRY(set_input(e, v, given, err));
+        ASSAY_TRY(check_input(v, given, err));
     }
     return ASSAY_OK;
 }
 
 /* ---- run */
-assay_status assay_exec_run(assay_exec *e, const assay_named_tensor *in, uint32_t n_in, assay_error *err) {
+static assay_status set_inputs(assay_exec *e, const assay_named_tensor *in, uint32_t n_in, assay_error *err) {
+    ASSAY_TRY(assay_exec_check_inputs(e, in, n_in, err));
+    for (uint32_t i = 0; i < e->f->n_inputs; i++)
+        if (!is_state(e->f->inputs[i])) ASSAY_TRY(set_input(e, e->f->inputs[i], find_named(in, n_in, e->f->inputs[i]->name), err));
+    return ASSAY_OK;
+}
+
+assay_status assay_exec_run_state(assay_exec *e, const assay_named_tensor *in, uint32_t n_in, assay_exec_state *state, assay_error *err) {
+    assay_exec_state *zeros = NULL;
     clear_slots(e);
     e->run_types = assay_program_new(e->p->spec_version);
     assay_status s = set_inputs(e, in, n_in, err);
+    if (s == ASSAY_OK && !state) s = assay_exec_state_new(e, &zeros, err);
+    if (s == ASSAY_OK) s = assay_exec_states_in(e, state ? state : zeros, err);
     if (s == ASSAY_OK) s = assay_exec_run_block(e, e->body, err);
+    if (s == ASSAY_OK && state) assay_exec_states_out(e, state);
+    assay_exec_state_free(zeros);
     assay_program_free(e->run_types);
     e->run_types = NULL;
     if (s != ASSAY_OK) clear_slots(e);
     return s;
+}
+
+assay_status assay_exec_run(assay_exec *e, const assay_named_tensor *in, uint32_t n_in, assay_error *err) {
+    return assay_exec_run_state(e, in, n_in, NULL, err);
+}
+
+bool assay_exec_has_output(const assay_exec *e, const char *name) {
+    for (uint32_t i = 0; i < e->f->block->n_outputs; i++)
+        if (strcmp(e->f->block->outputs[i]->name, name) == 0) return true;
+    return false;
 }
 
 uint32_t assay_exec_output_count(const assay_exec *e) { return e->f->block->n_outputs; }

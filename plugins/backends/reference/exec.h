@@ -23,6 +23,17 @@ assay_status assay_exec_open(const assay_program *p, const assay_exec_options *o
 void assay_exec_close(assay_exec *e);
 /* Types of the outputs for the given inputs (after dynamic shapes are bound) are those of the tensors handed back. */
 assay_status assay_exec_run(assay_exec *e, const assay_named_tensor *in, uint32_t n_in, assay_error *err);
+/* Checks names, shapes and types of inputs without running. */
+assay_status assay_exec_check_inputs(const assay_exec *e, const assay_named_tensor *in, uint32_t n_in, assay_error *err);
+bool assay_exec_has_output(const assay_exec *e, const char *name);
+/* States carried from run to run, zeros at first. `state` NULL: every run of a function with states begins with zeros. */
+typedef struct assay_exec_state assay_exec_state;
+assay_status assay_exec_state_new(const assay_exec *e, assay_exec_state **out, assay_error *err);
+void assay_exec_state_free(assay_exec_state *s);
+uint32_t assay_exec_state_count(const assay_exec_state *s);
+/* The state's own memory, in the type in which runs hold it: may be read and written between runs. */
+assay_named_tensor assay_exec_state_at(const assay_exec_state *s, uint32_t i);
+assay_status assay_exec_run_state(assay_exec *e, const assay_named_tensor *in, uint32_t n_in, assay_exec_state *state, assay_error *err);
 uint32_t assay_exec_output_count(const assay_exec *e);
 /* Borrowed until the next run or close. */
 assay_status assay_exec_output(const assay_exec *e, uint32_t i, assay_named_tensor *out, assay_error *err);

@@ -32,4 +32,7 @@ int32_t assay_exec_held(const assay_exec *e, const assay_mil_value *v);
 assay_status assay_exec_mark_cut(assay_exec *e, assay_error *err);
 assay_status assay_exec_plan_block(assay_exec *e, const assay_mil_block *b, assay_exec_block **out, assay_error *err);
 assay_status assay_exec_run_block(assay_exec *e, const assay_exec_block *b, assay_error *err);
+/* Puts the states into their slots before a run, and takes them out after it. */
+assay_status assay_exec_states_in(assay_exec *e, const assay_exec_state *s, assay_error *err);
+void assay_exec_states_out(const assay_exec *e, assay_exec_state *s);
 #endif
