@@ -65,19 +65,26 @@ static void search_below(assay_registry *r, const char *dir, const char *rel) {
     free(path);
 }
 
+/* Beside the program; in the bin folder next to it (the test programs of a build tree); in an install that was moved as a whole. */
+static void search_beside(assay_registry *r) {
+    char *self = assay_self_path();
+    if (!self) return;
+    char *dir = assay_path_dir(self), *up = assay_path_dir(dir);
+    search_below(r, dir, "gates");
+    search_below(r, dir, "backends");
+    search_below(r, up, "bin/gates");
+    search_below(r, up, "bin/backends");
+    search_below(r, up, "lib/assay/gates");
+    search_below(r, up, "lib/assay/backends");
+    free(up);
+    free(dir);
+    free(self);
+}
+
 void assay_registry_load_all(assay_registry *r, const char *gate_path) {
-    /* ../bin: the test programs of a build tree find its plugins; ../lib/assay: an install that was moved as a whole. */
-    static const char *const beside[] = {"gates",           "backends",           "../bin/gates",
-                                         "../bin/backends", "../lib/assay/gates", "../lib/assay/backends"};
-    static const char *const installed[] = {ASSAY_INSTALL_LIBDIR "/assay/gates", ASSAY_INSTALL_LIBDIR "/assay/backends"};
     search_list(r, gate_path);
     search_list(r, getenv("ASSAY_GATE_PATH"));
-    char *self = assay_self_path();
-    if (self) {
-        char *dir = assay_path_dir(self);
-        for (size_t i = 0; i < sizeof beside / sizeof *beside; i++) search_below(r, dir, beside[i]);
-        free(dir);
-        free(self);
-    }
-    for (size_t i = 0; i < sizeof installed / sizeof *installed; i++) search(r, installed[i], false);
+    search_beside(r);
+    search(r, ASSAY_INSTALL_LIBDIR "/assay/gates", false);
+    search(r, ASSAY_INSTALL_LIBDIR "/assay/backends", false);
 }
