@@ -49,15 +49,16 @@ static double *convolve(const double *x, int64_t channels, int64_t length, int64
 }
 
 /* Sine half, then cosine half, over logarithmically spaced time scales. */
-static double position_value(int64_t position, int64_t channel) {
+static double position_value(int64_t position, int64_t channel, double step) {
     const int64_t half = WIDTH / 2, i = channel % half;
-    const double scale = assay_exp(-(assay_log(10000) / (double)(half - 1)) * (double)i), angle = (double)position * scale;
+    const double angle = (double)position * assay_exp(-step * (double)i);
     return round_f16(channel < half ? assay_sin(angle) : assay_cos(angle));
 }
 
 static void add_positions(const double *y, uint16_t *out) {
+    const double step = assay_log(10000) / (double)(WIDTH / 2 - 1);
     for (int64_t c = 0; c < WIDTH; c++)
-        for (int64_t t = 0; t < POSITIONS; t++) out[t * WIDTH + c] = assay_f64_to_f16(y[c * POSITIONS + t] + position_value(t, c));
+        for (int64_t t = 0; t < POSITIONS; t++) out[t * WIDTH + c] = assay_f64_to_f16(y[c * POSITIONS + t] + position_value(t, c, step));
 }
 
 assay_status assay_stem_raw(const assay_tensor *log_mel, assay_own_tensor *out, assay_error *err) {
