@@ -104,7 +104,7 @@ static int by_name(const void *a, const void *b) {
 Mil__Model *assay_encode_model(assay_encoder *e) {
     const assay_program *p = e->p;
     Mil__Model *m = ASSAY_MSG(e, Model, MIL__MODEL__INIT);
-    m->specification_version = p->spec_version;
+    m->specification_version = e->spec;
     m->description = assay_encode_description(e);
     m->program = ASSAY_MSG(e, Program, MIL__PROGRAM__INIT);
     m->program->version = 1;

@@ -180,7 +180,7 @@ static Mil__Immediate *encode_immediate(assay_encoder *e, const assay_mil_const 
 Mil__Value *assay_encode_const(assay_encoder *e, const assay_mil_const *c) {
     Mil__Value *v = ASSAY_MSG(e, Value, MIL__VALUE__INIT);
     v->type = assay_encode_type(e, c->type);
-    if (assay_blob_wants(c, e->p->spec_version)) {
+    if (assay_blob_wants(c, e->spec)) {
         v->what_case = MIL__VALUE__WHAT_BLOB;
         v->blob = ASSAY_MSG(e, BlobFile, MIL__BLOB_FILE__INIT);
         v->blob->file = (char *)(uintptr_t)"@model_path/weights/weight.bin";

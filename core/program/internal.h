@@ -46,8 +46,7 @@ void *assay_room(assay_program *p, uint32_t n, size_t size);   /* a new array of
 bool assay_is_lfs_pointer(const void *data, size_t len);
 bool assay_text_is_clean(const void *text, size_t len);   /* valid UTF-8 without NUL */
 
-/* ---- read_proto.c: `bytes` must outlive p (it is kept as p->raw). */
-assay_status assay_program_read_proto(const void *bytes, size_t len, const char *what, const char *model_dir, assay_program **out, assay_error *err);
+/* ---- build.c */
 /* A program that holds nothing yet. */
 assay_program *assay_program_empty(const char *source);
 #endif

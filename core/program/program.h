@@ -112,6 +112,8 @@ struct assay_program {
 void assay_program_free(assay_program *p);
 /* ---- reading (program/read_*.c). `path`: .mlpackage folder, .mlmodel file, .mil file, .mlmodelc folder. */
 assay_status assay_program_read(const char *path, assay_program **out, assay_error *err);
+/* A serialized model message. `bytes` must outlive the program (kept as p->raw); model_dir NULL: weight files count as absent. */
+assay_status assay_program_parse_model(const void *bytes, size_t len, const char *what, const char *model_dir, assay_program **out, assay_error *err);
 assay_status assay_program_parse_mil(const char *text, size_t len, const char *what, const char *model_dir, assay_program **out, assay_error *err);
 /* ---- writing: a package folder (must not exist); constants of 10 or more elements go to weights/weight.bin. Deterministic:
  * the same program gives the same bytes (identifiers in the manifest are derived from the digest). */

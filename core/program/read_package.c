@@ -76,7 +76,7 @@ static assay_status read_model_file(const char *path, assay_program **out, assay
     assay_status s = assay_map_file(path, map, err);
     if (s) { free(map); return s; }
     char *dir = assay_path_dir(path);
-    s = assay_program_read_proto(map->data, map->len, path, dir, out, err);
+    s = assay_program_parse_model(map->data, map->len, path, dir, out, err);
     free(dir);
     if (s) unmap(map);
     else assay_arena_on_free((*out)->arena, unmap, map);

@@ -177,7 +177,7 @@ static assay_status check_kind(const void *bytes, size_t len, const char *what, 
     return assay_wire_check(&mil__model__descriptor, bytes, len, what, err);
 }
 
-assay_status assay_program_read_proto(const void *bytes, size_t len, const char *what, const char *model_dir, assay_program **out, assay_error *err) {
+assay_status assay_program_parse_model(const void *bytes, size_t len, const char *what, const char *model_dir, assay_program **out, assay_error *err) {
     assay_error local;
     if (!err) err = &local;
     *out = NULL;

@@ -1,5 +1,6 @@
 /* Writing a package folder: model, weight file, manifest. The same program gives the same bytes. */
 #include "program/write.h"
+#include "program/optable.h"
 #include "base/digest.h"
 #include "base/json.h"
 #include <stdlib.h>
@@ -65,9 +66,18 @@ static assay_status check_op(const assay_mil_op *op, assay_error *err) {
     return s;
 }
 
+static int32_t spec_of(const assay_program *p) {
+    int32_t need = p->spec_version;
+    for (uint32_t i = 0; !p->spec_version && i < p->n_functions; i++) {
+        int32_t spec = assay_opset_spec_version(assay_opset_rank(p->functions[i]->opset));
+        if (spec > need) need = spec;
+    }
+    return need;
+}
+
 static assay_status check_writable(const assay_program *p, assay_error *err) {
-    if (p->spec_version < 6)
-        return assay_fail(err, ASSAY_E_UNSUPPORTED, "specification version %d cannot hold an ML Program (6 or later)", p->spec_version);
+    if (spec_of(p) < 6)
+        return assay_fail(err, ASSAY_E_UNSUPPORTED, "specification version %d cannot hold an ML Program (6 or later)", spec_of(p));
     for (uint32_t i = 0; i < p->n_functions; i++)
         for (uint32_t k = 0; k < p->functions[i]->n_all_ops; k++) {
             const assay_mil_op *op = p->functions[i]->all_ops[k];
@@ -92,7 +102,7 @@ static assay_status write_bytes(const char *dir, const void *bytes, size_t len, 
 static assay_status write_encoded(const assay_program *p, const char *dir, const char *weights, char digest[65], assay_error *err) {
     assay_blob_plan blobs = { 0 };
     assay_arena *arena = assay_arena_new();
-    assay_encoder e = { .p = p, .arena = arena, .blobs = &blobs };
+    assay_encoder e = { .p = p, .spec = spec_of(p), .arena = arena, .blobs = &blobs };
     Mil__Model *m = assay_encode_model(&e);
     size_t len = mil__model__get_packed_size(m);
     char *blob = assay_path_join(weights, "weight.bin");
