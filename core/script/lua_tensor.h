@@ -1,0 +1,24 @@
+/* script/lua_tensor.h: tensors as Lua userdata. Heavy arithmetic stays in C methods; axes and indices count from 0, as in MIL. */
+#ifndef ASSAY_SCRIPT_LUA_TENSOR_H
+#define ASSAY_SCRIPT_LUA_TENSOR_H
+#include "script/lua_sandbox.h"
+#include "tensor/tensor.h"
+
+void assay_lua_open_tensor(lua_State *L);
+/* The tensor at `idx`, or NULL. */
+assay_own_tensor *assay_lua_tensor_at(lua_State *L, int idx);
+/* "tensor fp16[2,3]" into out; NULL when there is no tensor at `idx`. */
+const char *assay_lua_tensor_text(lua_State *L, int idx, char *out, size_t size);
+/* Pushes an empty tensor object and returns its slot: fill it, then call assay_lua_charge_tensor. */
+assay_own_tensor *assay_lua_push_tensor(lua_State *L);
+/* Raises ASSAY_E_LIMIT when `bytes` more would pass the ceiling of tensors, even after a collection. */
+void assay_lua_reserve_tensor(lua_State *L, uint64_t bytes);
+/* Counts the tensor on top of the stack against the ceiling and tells the collector; raises like reserve. */
+void assay_lua_charge_tensor(lua_State *L);
+/* Pushes a tensor whose memory belongs to someone else and outlives the sandbox (evidence of a gate). */
+void assay_lua_push_borrowed(lua_State *L, const assay_tensor *t);
+/* Reads a list of sizes at `idx` ({2, 750, 1280}); raises with `who` in the message. Returns the rank. */
+uint32_t assay_lua_check_shape(lua_State *L, int idx, const char *who, int64_t shape[ASSAY_RANK_MAX]);
+/* Reads a dtype name at `idx`; `def` when absent. Raises. */
+int32_t assay_lua_check_dtype(lua_State *L, int idx, int32_t def);
+#endif
