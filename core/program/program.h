@@ -136,6 +136,8 @@ assay_mil_value *assay_block_add_const(assay_program *p, assay_mil_function *f, 
 assay_status assay_function_set_outputs(assay_program *p, assay_mil_function *f, assay_mil_value *const *outs, uint32_t n, assay_error *err);
 /* Replaces every use of `old` (arguments and block outputs, nested blocks too) by `with`; types must be equal. */
 assay_status assay_value_replace(assay_program *p, assay_mil_function *f, assay_mil_value *old, assay_mil_value *with, assay_error *err);
+/* Exchanges the names of two values of f, so that a replaced output keeps its name. */
+void assay_value_swap_names(assay_program *p, assay_mil_function *f, assay_mil_value *a, assay_mil_value *b);
 void assay_program_remove_dead(assay_program *p, assay_mil_function *f);
 /* Deep copy, constants shared by reference: `from` must outlive the copy. */
 assay_program *assay_program_clone(const assay_program *from);

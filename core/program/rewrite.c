@@ -94,6 +94,26 @@ assay_status assay_value_replace(assay_program *p, assay_mil_function *f, assay_
     return ASSAY_OK;
 }
 
+/* The attribute that holds an op's own name. */
+static assay_mil_attr *name_attr(assay_mil_op *op) {
+    for (uint32_t i = 0; op && op->n_outs == 1 && i < op->n_attrs; i++)
+        if (strcmp(op->attrs[i].key, "name") == 0) return &op->attrs[i];
+    return NULL;
+}
+
+void assay_value_swap_names(assay_program *p, assay_mil_function *f, assay_mil_value *a, assay_mil_value *b) {
+    const char *name = a->name;
+    a->name = b->name;
+    b->name = name;
+    assay_mil_attr *na = name_attr(a->producer), *nb = name_attr(b->producer);
+    if (na) na->value = assay_const_string(p, a->name);
+    if (nb) nb->value = assay_const_string(p, b->name);
+    assay_scope_free(f->names);                  /* built again when the next name is asked for */
+    f->names = NULL;
+    p->raw = NULL;
+    assay_program_index(p);
+}
+
 /* ---- removing dead ops */
 static void drop_dead(assay_mil_block *b) {
     uint32_t n = 0;
