@@ -173,30 +173,42 @@ static int unknown_param(checks *c, const char *stamp, const char *who, const as
     return assay_lua_fail(c->L, ASSAY_E_INPUT, stamp, "%s: unknown parameter '%.60s'%s", who, name, assay_did_you_mean(hint, name, names, n));
 }
 
-/* The C gate table has the registry's gates; a Lua gate is loaded when it is named first. */
+static const assay_gate_type *known_gate(const assay_registry *r, const char *use) {
+    const assay_gate_type *const *list;
+    for (size_t i = 0, n = assay_registry_gates(r, &list); i < n; i++)
+        if (strcmp(list[i]->name, use) == 0) return list[i];
+    return NULL;
+}
+
+/* The file of a Lua gate: beside the script, or among the installed ones; NULL when there is none. */
+static char *gate_file(const assay_sandbox *sb, const char *use) {
+    const char *const roots[] = { sb->root, sb->scripts_dir };
+    for (int i = 0; i < 2 && assay_is_plain_name(use); i++) {
+        if (!roots[i]) continue;
+        char *path = assay_xprintf(i == 0 ? "%s/%s.lua" : "%s/gates/%s.lua", roots[i], use);
+        if (assay_is_file(path)) return path;
+        free(path);
+    }
+    return NULL;
+}
+
+/* The gate's type; a Lua gate is loaded when it is named first, and its file counts among those of the script. */
 static const assay_gate_type *find_gate(checks *c, const char *use, const char *stamp, const char *who) {
     assay_script *s = assay_script_of(c->L);
-    const assay_gate_type *const *list;
-    for (size_t i = 0, n = assay_registry_gates(s->registry, &list); i < n; i++)
-        if (strcmp(list[i]->name, use) == 0) return list[i];
     assay_error err = { 0, "" };
-    char *path = NULL;
-    const char *roots[] = { s->sb->root, s->sb->scripts_dir };
-    for (int i = 0; i < 2 && !path && assay_is_plain_name(use); i++) {
-        if (!roots[i]) continue;
-        path = assay_xprintf(i == 0 ? "%s/%s.lua" : "%s/gates/%s.lua", roots[i], use);
-        if (!assay_is_file(path)) {
-            free(path);
-            path = NULL;
-        }
-    }
-    if (path) {
-        assay_status st = assay_script_load_gate(s->registry, path, s->sb->scripts_dir, &err);
-        free(path);
-        if (st) assay_lua_fail(c->L, st, stamp, "%s: %s", who, err.message);
-    }
+    assay_status st = ASSAY_OK;
+    char *path = known_gate(s->registry, use) ? NULL : gate_file(s->sb, use);
+    if (path) st = assay_script_load_gate(s->registry, path, s->sb->scripts_dir, &err);
+    free(path);
+    if (st) assay_lua_fail(c->L, st, stamp, "%s: %s", who, err.message);
     const assay_gate_type *g = assay_registry_gate(s->registry, use, &err);
     if (!g) assay_lua_fail(c->L, ASSAY_E_INPUT, stamp, "%s: %s", who, err.message);
+    if (assay_streq(g->kind, "lua")) {
+        lua_pushfstring(c->L, "gates/%s.lua", use);
+        st = assay_lua_note_file(s->sb, g->path, lua_tostring(c->L, -1), &err);
+        if (st) assay_lua_fail(c->L, st, stamp, "%s: %s", who, err.message);
+        lua_pop(c->L, 1);
+    }
     return g;
 }
 

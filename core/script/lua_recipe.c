@@ -2,6 +2,7 @@
 #include "script/lua_recipe.h"
 #include "script/lua_tensor.h"
 #include "base/fs.h"
+#include "program/program.h"
 #include "tensor/generate.h"
 #include "tensor/npy.h"
 #include <stdio.h>
@@ -131,6 +132,35 @@ static int r_npy(lua_State *L) {                 /* assay.npy "x.npy": relative 
     push_recipe(L, NPY);
     lua_pushvalue(L, 1);
     lua_setiuservalue(L, -2, 1);
+    return 1;
+}
+
+/* assay.package_inputs(path): { { name = "x", dtype = "fp16", shape = {...} }, ... } of a package's main function. */
+static int package_inputs(lua_State *L) {
+    char *path = assay_sandbox_path(assay_sandbox_of(L), luaL_checkstring(L, 1));
+    assay_program *p = NULL;
+    assay_error err;
+    assay_status st = assay_program_read(path, &p, &err);
+    free(path);
+    if (st) return assay_lua_fail(L, st, NULL, "%s", err.message);
+    const assay_mil_function *f = assay_program_function(p, NULL);
+    lua_newtable(L);
+    for (uint32_t i = 0; f && i < f->n_inputs; i++) {
+        const assay_mil_value *v = f->inputs[i];
+        lua_newtable(L);
+        lua_pushstring(L, v->name);
+        lua_setfield(L, -2, "name");
+        lua_pushstring(L, v->type->kind == ASSAY_TYPE_TENSOR ? assay_mil_dtype_name(v->type->dtype) : "");
+        lua_setfield(L, -2, "dtype");
+        lua_newtable(L);
+        for (uint32_t k = 0; k < v->type->rank; k++) {
+            lua_pushinteger(L, v->type->dims[k]);
+            lua_rawseti(L, -2, (lua_Integer)k + 1);
+        }
+        lua_setfield(L, -2, "shape");
+        lua_rawseti(L, -2, (lua_Integer)i + 1);
+    }
+    assay_program_free(p);                       /* only an out-of-memory error could pass this by */
     return 1;
 }
 
@@ -277,7 +307,7 @@ static int r_literal(lua_State *L) {
 }
 
 static const luaL_Reg functions[] = { { "fixture", r_fixture }, { "weight", r_weight }, { "attention", r_attention }, { "normal", r_normal },
-    { "full", r_full }, { "band", r_band }, { "npy", r_npy }, { "tensor", r_literal }, { NULL, NULL } };
+    { "full", r_full }, { "band", r_band }, { "npy", r_npy }, { "tensor", r_literal }, { "package_inputs", package_inputs }, { NULL, NULL } };
 
 void assay_lua_open_recipes(lua_State *L) {
     assay_lua_open_tensor(L);

@@ -36,6 +36,8 @@ assay_sandbox *assay_sandbox_of(lua_State *L);
 assay_status assay_lua_call(assay_sandbox *s, int nargs, int nresults, assay_error *err);
 /* Loads a text chunk with the sandboxed environment and leaves the function on the stack; notes its digest in `files`. */
 assay_status assay_lua_load(assay_sandbox *s, const char *path, const char *chunk, const char *name, assay_error *err);
+/* Adds a file to `files` that the sandbox did not load itself (a gate), once. */
+assay_status assay_lua_note_file(assay_sandbox *s, const char *path, const char *name, assay_error *err);
 /* Folder of the installed libraries: given, beside the program, in the install folder, or in the source tree. Caller frees. */
 char *assay_scripts_dir(const char *given);
 /* Path of a file named in a script: absolute, or relative to the script's folder. Caller frees. */

@@ -247,6 +247,18 @@ static int m_scale(lua_State *L) {
     return 1;
 }
 
+/* t:choose(a, b [, dtype]): the number a where t is not zero, else b. */
+static int m_choose(lua_State *L) {
+    assay_tensor *t = check(L, 1);
+    double a = luaL_checknumber(L, 2), b = luaL_checknumber(L, 3);
+    int32_t dtype = assay_lua_check_dtype(L, 4, t->dtype);
+    assay_error err;
+    assay_own_tensor *out = assay_lua_push_tensor(L);
+    finish_copy(L, assay_tensor_new(dtype, t->rank, t->shape, out, &err), &err);
+    for (int64_t i = 0, n = assay_tensor_count(t); i < n; i++) assay_store_f64(dtype, assay_tensor_at(&out->t, i), value(t, i) != 0 ? a : b);
+    return 1;
+}
+
 /* a:concat(b, axis): everything but the axis must agree. */
 static int m_concat(lua_State *L) {
     assay_tensor *a = check(L, 1), *b = check(L, 2), part;
@@ -277,7 +289,7 @@ static int m_digest(lua_State *L) {
 
 static const luaL_Reg methods[] = { { "slice", m_slice }, { "select", m_select }, { "to", m_to }, { "copy", m_copy }, { "reshape", m_reshape },
     { "permute", m_permute }, { "at", m_at }, { "max_abs_diff", m_max_abs_diff }, { "max_abs", m_max_abs }, { "equals", m_equals }, { "finite", m_finite },
-    { "sum", m_sum }, { "scale", m_scale }, { "concat", m_concat }, { "digest", m_digest }, { NULL, NULL } };
+    { "sum", m_sum }, { "scale", m_scale }, { "choose", m_choose }, { "concat", m_concat }, { "digest", m_digest }, { NULL, NULL } };
 
 static int property(lua_State *L) {
     assay_tensor *t = check(L, 1);

@@ -4,8 +4,8 @@
 #include "script/lua_sandbox.h"
 #include "script/schema.h"
 
-/* Adds `experiment`, `arm`, ... to the globals. `experiment` also calls back `on_experiment` before its table is checked. */
-void assay_lua_open_words(lua_State *L);
+/* Adds `experiment`, `arm`, ... to the globals; in a gate's file, `gate_type` alone. */
+void assay_lua_open_words(lua_State *L, bool gate_file);
 /* The word that the table at `idx` was made by, or NULL. */
 const assay_word *assay_lua_word_at(lua_State *L, int idx);
 /* Its stamp, as the chunk is called; lives as long as the table. */

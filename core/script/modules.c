@@ -53,6 +53,18 @@ static void note_file(assay_sandbox *s, const char *name, const char *path, cons
     assay_json_append(s->files, f);
 }
 
+assay_status assay_lua_note_file(assay_sandbox *s, const char *path, const char *name, assay_error *err) {
+    for (size_t i = 0; i < assay_json_len(s->files); i++)
+        if (assay_streq(assay_json_string(assay_json_at(s->files, i), "path", NULL), path)) return ASSAY_OK;
+    char *text;
+    size_t len;
+    assay_status st = assay_read_file(path, SCRIPT_MAX_BYTES, &text, &len, err);
+    if (st) return st;
+    note_file(s, name, path, text, len);
+    free(text);
+    return ASSAY_OK;
+}
+
 assay_status assay_lua_load(assay_sandbox *s, const char *path, const char *chunk, const char *name, assay_error *err) {
     char *text;
     size_t len;

@@ -116,6 +116,15 @@ static const assay_word_field follows_fields[] = {
     { "needs", ASSAY_W_DATA, 0, NULL, NULL, NULL, "table GATE = verdict it must have had", NULL },
     { NULL, 0, 0, NULL, NULL, NULL, NULL, NULL } };
 
+static const assay_word_field gate_type_fields[] = {
+    { "name", ASSAY_W_NAME, REQ, NULL, NULL, NULL, "name that `use` refers to", NULL },
+    { "version", ASSAY_W_STRING, REQ, NULL, NULL, NULL, "stands in receipts; change it when the rule changes", NULL },
+    { "summary", ASSAY_W_STRING, REQ, NULL, NULL, NULL, "one line for `assay gates`", NULL },
+    { "params", ASSAY_W_DATA, 0, NULL, NULL, NULL, "table NAME = { type, default = ..., help = ... }; type: number, integer, boolean, string, arm, fixture, op", NULL },
+    { "needs", ASSAY_W_FUNCTION, 0, NULL, NULL, NULL, "function(p, ev, req): asks for evidence, computes nothing", NULL },
+    { "judge", ASSAY_W_FUNCTION, REQ, NULL, NULL, NULL, "function(p, ev, finding): pure; ends with finding:pass(), :kill(), :inconclusive() or :invalid()", NULL },
+    { NULL, 0, 0, NULL, NULL, NULL, NULL, NULL } };
+
 static const assay_word experiment_word = { "experiment", "One experiment; holds all other words and is what the script returns.", experiment_fields, "name", NULL,
     "the other words, in lists nested as you like", 0 };
 static const assay_word claim_word = { "claim", "A sentence with its own fate and evidence level.", claim_fields, "id", NULL, NULL, 0 };
@@ -130,8 +139,10 @@ static const assay_word compare_word = { "compare", "Arm against arm where neith
 static const assay_word sweep_word = { "sweep", "The experiment once per point.", sweep_fields, NULL, NULL, NULL, ASSAY_WORD_LATER };
 static const assay_word follows_word = { "follows", "Starts only from the stated outcome of an earlier experiment.", follows_fields, NULL, NULL, NULL, ASSAY_WORD_LATER };
 
+static const assay_word gate_type_word = { "gate_type", "A gate written in Lua: one file of its own that returns this.", gate_type_fields, "name", NULL, NULL, ASSAY_WORD_GATE };
+
 static const assay_word *const words[] = { &experiment_word, &claim_word, &prior_word, &weights_word, &fixture_word, &reference_word, &arm_word,
-    &gate_word, &kill_word, &compare_word, &sweep_word, &follows_word };
+    &gate_word, &kill_word, &compare_word, &sweep_word, &follows_word, &gate_type_word };
 
 const assay_word *const *assay_words(size_t *n) {
     *n = sizeof words / sizeof *words;

@@ -55,7 +55,7 @@ assay_status assay_script_open(const char *path, const assay_script_options *o, 
     }
     if (!st) {
         s->sb->owner = s;
-        assay_lua_open_words(s->sb->L);
+        assay_lua_open_words(s->sb->L, false);
         assay_lua_open_options(s->sb->L);
         assay_lua_open_recipes(s->sb->L);
         assay_lua_open_builder(s->sb->L);

@@ -213,10 +213,11 @@ static int construct(lua_State *L) {
     return 1;
 }
 
-void assay_lua_open_words(lua_State *L) {
+void assay_lua_open_words(lua_State *L, bool gate_file) {
     size_t n;
     const assay_word *const *w = assay_words(&n);
     for (size_t i = 0; i < n; i++) {
+        if (((w[i]->flags & ASSAY_WORD_GATE) != 0) != gate_file) continue;
         lua_pushlightuserdata(L, (void *)(uintptr_t)w[i]);
         lua_pushcclosure(L, construct, 1);
         assay_lua_set_global(L, w[i]->name);

@@ -1,0 +1,40 @@
+-- The main experiment: the smallest physical falsifier of "Core ML's fused attention helps this encoder", whole.
+-- One attention sub-layer of the source report's encoder at its real size, explicit against fused.
+local attn, fx = require "assay.attention", require "assay.fixtures"
+
+local opt = options {
+  gain = { "number", default = 2.5, help = "weight gain: 1 flat, 2.5 peaked attention" },
+  cut = { "string", default = "program", help = "reference: program or qkv" },
+}
+
+return experiment {
+  name = "whisper-d750", opset = "iOS18", precision = "fp16", compute_units = "cpu_and_ne",
+  target = { framework = "coreml", unit = "NE" },
+  shapes = { x = { 2, 750, 1280 }, heads = 20, head_dim = 64 },
+  seeds = { fixture = 0, order = 2 },
+
+  claim { id = "fused", text = "the candidate is one fused SDPA", needs = { "conversion" } },
+  claim { id = "placed", text = "it runs on the Neural Engine", needs = { "placement" } },
+  claim { id = "right", text = "it computes the control's attention", needs = { "dead_path", "parity", "sensitivity" } },
+  claim { id = "faster", text = "32 layers gain at least 5 ms", needs = { "latency" } },
+
+  weights { recipe = fx.wset(1280, opt.gain), provenance = "synthetic" },
+  reference { arm = "explicit", precision = "fp64", cut = opt.cut },
+  fixture { name = "stress", inputs = { x = fx.normal "d750" } },
+  fixture { name = "silence", inputs = { x = fx.silence "d750" }, use = { "finite", "dead" } },
+  fixture { name = "speech", inputs = { x = fx.speech "d750" }, provenance = "standin" },
+
+  arm { name = "explicit", role = "control", build = attn.explicit },
+  arm { name = "fused", role = "candidate", build = attn.fused, change = { "attention_spelling" } },
+  arm { name = "cpu_only", role = "negative", like = "fused", compute_units = "cpu_only" },
+  arm { name = "dead", role = "must_fail", like = "fused", mutate = attn.zero_output },
+
+  gate { use = "conversion", arm = "fused", require = { scaled_dot_product_attention = 1 }, forbid_in_control = { "scaled_dot_product_attention" } },
+  gate { use = "placement", arm = "fused", op_of_interest = { "scaled_dot_product_attention", "linear" }, require_device = "NE" },
+  gate { use = "dead_path", arm = "fused" },
+  gate { use = "parity", arm = "fused", cosine_min = 0.9999, max_abs_factor_vs_control = 4 },
+  gate { use = "sensitivity", arm = "fused", token = { batch = 1, position = 500 } },
+  gate { use = "latency", arm = "fused", layers = 32, min_prize_ms = 5 },
+
+  kill { gate = "latency", metric = "gain_ms_ci_low", at_most = 0, claim = "faster", why = "the interval includes zero" },
+}
