@@ -62,6 +62,7 @@ static void copy_name(lua_State *L, int idx, char *out, size_t size) {
 }
 
 static int r_fixture(lua_State *L) {             /* assay.fixture("normal", "d750") */
+    lua_settop(L, 2);
     assay_recipe *r = push_recipe(L, FIXTURE);
     copy_name(L, 1, r->name, sizeof r->name);
     copy_name(L, 2, r->size, sizeof r->size);
@@ -69,6 +70,7 @@ static int r_fixture(lua_State *L) {             /* assay.fixture("normal", "d75
 }
 
 static int r_weight(lua_State *L) {              /* assay.weight("wq", "d750", gain) */
+    lua_settop(L, 3);
     assay_recipe *r = push_recipe(L, WEIGHT);
     copy_name(L, 1, r->name, sizeof r->name);
     copy_name(L, 2, r->size, sizeof r->size);
@@ -77,6 +79,7 @@ static int r_weight(lua_State *L) {              /* assay.weight("wq", "d750", g
 }
 
 static int r_attention(lua_State *L) {           /* assay.attention("coords-s", "q") */
+    lua_settop(L, 2);
     assay_recipe *r = push_recipe(L, ATTENTION);
     copy_name(L, 1, r->name, sizeof r->name);
     copy_name(L, 2, r->size, sizeof r->size);
@@ -102,6 +105,7 @@ static double number_field(lua_State *L, const char *key, double def) {
 }
 
 static int r_normal(lua_State *L) {              /* assay.normal { label = "mine/x", shape = {2, 30, 256}, scale = 1, dtype = "fp16" } */
+    lua_settop(L, 1);
     assay_recipe *r = push_recipe(L, NORMAL);
     shape_and_dtype(L, r, "assay.normal");
     lua_getfield(L, 1, "label");
@@ -112,6 +116,7 @@ static int r_normal(lua_State *L) {              /* assay.normal { label = "mine
 }
 
 static int r_full(lua_State *L) {                /* assay.full { value = 1, shape = {1, 600}, dtype = "bool" } */
+    lua_settop(L, 1);
     assay_recipe *r = push_recipe(L, FULL);
     shape_and_dtype(L, r, "assay.full");
     r->value = number_field(L, "value", 0);
@@ -119,6 +124,7 @@ static int r_full(lua_State *L) {                /* assay.full { value = 1, shap
 }
 
 static int r_band(lua_State *L) {                /* assay.band { shape = {L, S}, below = -1, above = 0, dtype = "bool" }: 1 on the band, else 0 */
+    lua_settop(L, 1);
     assay_recipe *r = push_recipe(L, BAND);
     shape_and_dtype(L, r, "assay.band");
     luaL_argcheck(L, r->rank >= 2, 1, "a band needs at least two axes");
