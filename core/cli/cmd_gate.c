@@ -1,0 +1,57 @@
+/* assay gate NAME [role[:label]=path...]: judges one gate on files given on the command line. */
+#include "cli/verdict.h"
+#include "base/names.h"
+#include "plugin/evidence.h"
+#include "plugin/params.h"
+#include <stdlib.h>
+#include <string.h>
+
+static const assay_opt opts[] = {
+    { .name = "param", .letter = 'p', .value = "NAME=VALUE", .help = "a parameter of the gate; lists with commas, maps as k:v,k:v", .repeatable = true },
+    { 0 },
+};
+
+static assay_status read_params(const assay_args *a, const assay_gate_type *type, assay_json *params, assay_error *err) {
+    const char *given[128];
+    char who[128];
+    int n = assay_arg_all(a, "param", given, 128);
+    snprintf(who, sizeof who, "gate \"%.100s\"", type->name);
+    for (int i = 0; i < n; i++) {
+        assay_status st = assay_params_from_text(type->params, given[i], who, params, err);
+        if (st != ASSAY_OK) return st;
+    }
+    return ASSAY_OK;
+}
+
+static assay_status read_files(const assay_args *a, assay_evidence_set *ev, assay_error *err) {
+    for (int i = 1; i < a->n_pos; i++) {
+        const char *equals = strchr(a->pos[i], '=');
+        if (!equals || equals == a->pos[i]) return assay_fail(err, ASSAY_E_USAGE, "'%s': expected role=path or role:label=path, such as candidate=c.npy", a->pos[i]);
+        char *key = assay_xstrndup(a->pos[i], (size_t)(equals - a->pos[i]));
+        assay_status st = assay_evidence_add_file(ev, key, equals + 1, err);
+        free(key);
+        if (st != ASSAY_OK) return st;
+    }
+    return ASSAY_OK;
+}
+
+static int run(const assay_args *a) {
+    assay_error err = { 0 };
+    assay_registry *r = assay_cli_registry(a);
+    const assay_gate_type *type = assay_registry_gate(r, a->pos[0], &err);
+    assay_evidence_set *ev = assay_evidence_new();
+    assay_json *params = assay_json_object(), *verdict = NULL;
+    assay_status st = type ? read_params(a, type, params, &err) : ASSAY_E_INPUT;
+    if (st == ASSAY_OK) st = read_files(a, ev, &err);
+    if (st == ASSAY_OK) st = assay_judge(r, type->name, params, ev, &verdict, &err);
+    int code = st == ASSAY_OK ? assay_cli_verdict(a, verdict) : assay_cli_fail(a, &err);
+    assay_json_free(verdict);
+    assay_json_free(params);
+    assay_evidence_free(ev);
+    assay_registry_free(r);
+    return code;
+}
+
+const assay_command assay_cmd_gate = {
+    .name = "gate", .args = "NAME [role[:label]=path...]", .summary = "judge one gate on files", .opts = opts, .min_args = 1, .max_args = -1, .run = run,
+};

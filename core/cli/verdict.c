@@ -1,0 +1,60 @@
+/* Prints one verdict: the answer first, then why, then the figures. */
+#include "cli/verdict.h"
+#include "plugin/evidence.h"
+#include "base/names.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+int assay_cli_verdict_code(const char *printed) {
+    if (assay_streq(printed, "pass")) return ASSAY_EXIT_OK;
+    if (assay_streq(printed, "kill")) return ASSAY_EXIT_KILLED;
+    return assay_streq(printed, "invalid") ? ASSAY_EXIT_INVALID : ASSAY_EXIT_INCONCLUSIVE;
+}
+
+static void print_reasons(const assay_json *list) {
+    for (size_t i = 0; i < assay_json_len(list); i++) {
+        const assay_json *r = assay_json_at(list, i);
+        const char *where = assay_json_string(r, "where", "");
+        printf("  %-34s %s%s%s%s\n", assay_json_string(r, "code", ""), assay_json_string(r, "message", ""), *where ? " (" : "", where, *where ? ")" : "");
+    }
+}
+
+/* Long lists and tables are for --json. */
+static void print_value(const assay_json *v) {
+    if (assay_json_kind(v) == ASSAY_J_NUMBER) {
+        printf("%.9g", assay_json_value(v));
+        return;
+    }
+    char *text = assay_json_print(v);
+    printf("%.60s%s", text, strlen(text) > 60 ? "..." : "");
+    free(text);
+}
+
+static void print_metrics(const assay_json *verdict) {
+    const assay_json *metrics = assay_json_get(verdict, "metrics"), *units = assay_json_get(verdict, "units");
+    for (size_t g = 0; g < assay_json_len(metrics); g++) {
+        const char *group = assay_json_key_at(metrics, g);
+        const assay_json *rows = assay_json_at(metrics, g);
+        printf("%s\n", group);
+        for (size_t i = 0; i < assay_json_len(rows); i++) {
+            const char *name = assay_json_key_at(rows, i), *unit = assay_json_string(assay_json_get(units, group), name, "");
+            if (assay_json_kind(assay_json_at(rows, i)) == ASSAY_J_NULL) continue;
+            printf("  %-30s ", name);
+            print_value(assay_json_at(rows, i));
+            printf("%s%s\n", *unit && strcmp(unit, "1") != 0 ? " " : "", strcmp(unit, "1") != 0 ? unit : "");
+        }
+    }
+}
+
+int assay_cli_verdict(const assay_args *a, const assay_json *verdict) {
+    const char *printed = assay_printed_verdict(verdict);
+    if (a->json) assay_cli_print_json(verdict);
+    else {
+        printf("%s: %s\n", assay_json_string(verdict, "gate", "gate"), printed);
+        print_reasons(assay_json_path(verdict, "validity.reasons"));
+        print_reasons(assay_json_get(verdict, "reasons"));
+        if (!a->quiet) print_metrics(verdict);
+    }
+    return assay_cli_verdict_code(printed);
+}
