@@ -70,7 +70,7 @@ static const assay_item *mask_for(const context *x, const char *label) {
 static void count_outside(context *x, const assay_item *it, const unsigned char *keep) {
     uint64_t outside = 0;
     for (int64_t i = 0, n = assay_tensor_count(&it->tensor); i < n; i++)
-        if (!keep[i]) outside += !isfinite(assay_load_f64(it->tensor.dtype, assay_tensor_at(&it->tensor, i)));
+        if (!keep[i]) outside += isfinite(assay_load_f64(it->tensor.dtype, assay_tensor_at(&it->tensor, i))) ? 0u : 1u;
     char *group = assay_xprintf("candidate%s%s", *it->label ? ":" : "", it->label);
     assay_json *g = assay_json_set(x->extra, group, assay_json_object());
     assay_json_set_number(g, "nonfinite_outside_region", (double)outside);
