@@ -3,6 +3,7 @@
 #include "base/names.h"
 #include "plugin/evidence.h"
 #include "plugin/params.h"
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
