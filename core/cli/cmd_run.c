@@ -1,0 +1,134 @@
+/* cli/cmd_run.c: plan, then judge and trials in turns, then the report. */
+#include "cli/runs.h"
+#include "base/digest.h"
+#include "base/fs.h"
+#include "base/names.h"
+#include "report/html.h"
+#include "report/progress.h"
+#include "run/drive.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { SET_MAX = 256 };
+
+static const assay_opt opts[] = {
+    {"out", 'o', "DIR", "run directory (default: runs/<experiment>-<next free k>, printed first)", false},
+    {"set", 0, "NAME=VALUE", "value of an option the script declares, or stop, opset, precision, compute_units", true},
+    ASSAY_TRIAL_OPTS,
+    {"resume", 0, NULL, "go on with a run directory (without --out: the experiment's latest)", false},
+    {"require-target", 0, NULL, "exit 6 when the verdicts rest on a rehearsal", false},
+    {NULL, 0, NULL, NULL, false},
+};
+
+static void say_dir(void *ctx, const char *dir) {
+    const assay_progress_view *v = ctx;
+    if (!v->quiet) fprintf(stderr, "run directory: %s\n", dir);
+}
+static void say_step(void *ctx, const char *what) { assay_progress_note(ctx, what); }
+
+/* The highest runs/<name>-<k> that holds a plan or was being planned; NULL when there is none. */
+static char *latest_dir(const char *name) {
+    char *best = NULL;
+    for (int k = 1;; k++) {
+        char *dir = assay_xprintf("runs/%s-%d", name, k), *tmp = assay_xprintf("%s.tmp", dir);
+        bool there = assay_exists(dir) || assay_exists(tmp);
+        free(tmp);
+        if (!there) {
+            free(dir);
+            return best;
+        }
+        free(best);
+        best = dir;
+    }
+}
+
+static assay_status experiment_name(const assay_args *a, const assay_plan_options *o, char **name, assay_error *err) {
+    assay_script_options so = {.set = o->set, .n_set = o->n_set, .registry = o->registry};
+    assay_script *s = NULL;
+    assay_status st = assay_script_open(a->pos[0], &so, &s, err);
+    if (st == ASSAY_OK) *name = assay_xstrdup(assay_json_string(assay_script_description(s), "name", "experiment"));
+    assay_script_close(s);
+    return st;
+}
+
+/* A changed script is another plan: it may not go on under this one. */
+static assay_status check_same_script(const char *dir, const char *script, assay_error *err) {
+    assay_plan p;
+    char hex[ASSAY_HEX];
+    assay_status st = assay_plan_load(dir, &p, err);
+    if (st != ASSAY_OK) return st;
+    const assay_json *first = assay_json_at(assay_json_get(p.json, "scripts"), 0);
+    st = assay_sha256_file(script, hex, err);
+    if (st == ASSAY_OK && !assay_streq(hex, assay_json_string(first, "sha256", "")))
+        st = assay_fail(err, ASSAY_E_INPUT, "%s was planned from another text of %s: a changed plan is a new plan, run it without --resume", dir, script);
+    assay_plan_free(&p);
+    return st;
+}
+
+/* Plans anew, or finds the directory to go on with. */
+static assay_status settle_dir(const assay_args *a, const assay_plan_options *o, char **dir, assay_error *err) {
+    char *name = NULL, *found = o->out ? assay_xstrdup(o->out) : NULL;
+    assay_status st = ASSAY_OK;
+    if (assay_flag(a, "resume")) {
+        if (!found) {
+            st = experiment_name(a, o, &name, err);
+            if (st == ASSAY_OK) found = latest_dir(name);
+        }
+        char *plan = found ? assay_path_join(found, "plan.json") : NULL;
+        bool planned = plan && assay_is_file(plan);
+        free(plan);
+        free(name);
+        if (st == ASSAY_OK && planned) {
+            st = check_same_script(found, a->pos[0], err);
+            if (st == ASSAY_OK) {
+                o->chosen(o->ctx, found);
+                *dir = found;
+                return ASSAY_OK;
+            }
+        }
+    }
+    assay_plan_options mine = *o;
+    mine.out = found;
+    if (st == ASSAY_OK) st = assay_plan_make(&mine, dir, err);
+    free(found);
+    return st;
+}
+
+static assay_status drive(const assay_args *a, const char *dir, const assay_registry *r, const assay_progress *progress, char **host, assay_json **receipt,
+                          assay_error *err) {
+    assay_plan plan;
+    assay_drive d = {.progress = progress};
+    assay_status st = assay_plan_load(dir, &plan, err);
+    if (st != ASSAY_OK) return st;
+    st = assay_cli_supervisor(a, &plan, r, &d.supervisor, host, err);
+    if (st == ASSAY_OK) st = assay_drive_run(&d, receipt, err);
+    if (st == ASSAY_OK) st = assay_report_html(dir, *host, err);
+    assay_plan_free(&plan);
+    return st;
+}
+
+static int run(const assay_args *a) {
+    const char *set[SET_MAX];
+    int n_set = assay_arg_all(a, "set", set, SET_MAX);
+    assay_registry *r = assay_cli_registry(a);
+    assay_progress_view view;
+    assay_progress progress = assay_progress_open(&view, stderr, assay_color_on(STDERR_FILENO), a->quiet);
+    assay_plan_options o = {.script = a->pos[0], .out = assay_arg(a, "out"), .set = set, .n_set = (size_t)n_set, .gate_path = a->gate_path, .registry = r,
+                            .chosen = say_dir, .note = say_step, .ctx = &view};
+    char *dir = NULL, *host = NULL;
+    assay_json *receipt = NULL;
+    assay_error err = {0};
+    assay_status st = settle_dir(a, &o, &dir, &err);
+    if (st == ASSAY_OK) st = drive(a, dir, r, &progress, &host, &receipt, &err);
+    assay_progress_close(&view);
+    int code = st == ASSAY_OK ? assay_cli_show_receipt(a, dir, host, receipt, assay_flag(a, "require-target")) : assay_cli_fail(a, &err);
+    assay_json_free(receipt);
+    assay_registry_free(r);
+    free(dir);
+    free(host);
+    return code;
+}
+
+const assay_command assay_cmd_run = {"run", "X.lua", "plan, then judge and trials in turns, report", opts, 1, 1, run, false};

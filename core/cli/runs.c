@@ -1,0 +1,103 @@
+/* What the subcommands about run directories share. */
+#include "cli/runs.h"
+#include "base/fs.h"
+#include "base/names.h"
+#include "report/text.h"
+#include "run/judge.h"
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static volatile int interrupted;
+
+static void on_interrupt(int sig) {
+    (void)sig;
+    interrupted = 1;
+}
+
+const volatile int *assay_cli_catch_interrupts(void) {
+    struct sigaction sa = {.sa_handler = on_interrupt};
+    sigaction(SIGINT, &sa, NULL);
+    sigaction(SIGTERM, &sa, NULL);
+    return &interrupted;
+}
+
+static assay_status number_option(const assay_args *a, const char *name, double max, double *out, assay_error *err) {
+    const char *text = assay_arg(a, name);
+    if (!text) return ASSAY_OK;
+    char *end = NULL;
+    double v = strtod(text, &end);
+    if (end == text || *end || !(v >= 0) || v > max) return assay_fail(err, ASSAY_E_USAGE, "--%s: expected a number from 0 to %g, got '%s'", name, max, text);
+    *out = v;
+    return ASSAY_OK;
+}
+
+static assay_status check_device(const assay_backend_type *b, const char *device, assay_error *err) {
+    if (!device) return ASSAY_OK;
+    for (const assay_param *p = b->backend->params; p && p->name; p++)
+        if (assay_streq(p->name, "device")) return ASSAY_OK;
+    return assay_fail(err, ASSAY_E_USAGE, "--device: backend '%s' has no device profiles", b->backend->name);
+}
+
+assay_status assay_cli_supervisor(const assay_args *a, const assay_plan *p, const assay_registry *r, assay_supervisor *s, char **host, assay_error *err) {
+    const char *backend = assay_arg(a, "backend"), *name = assay_arg(a, "host");
+    double threads = 0, timeout_s = 0;
+    if (!backend) backend = "reference";
+    const assay_backend_type *b = assay_registry_backend(r, backend, err);
+    if (!b) return ASSAY_E_USAGE;
+    assay_status st = check_device(b, assay_arg(a, "device"), err);
+    if (st == ASSAY_OK) st = number_option(a, "threads", 1024, &threads, err);
+    if (st == ASSAY_OK) st = number_option(a, "timeout", 1e7, &timeout_s, err);
+    if (st == ASSAY_OK && name && !assay_is_plain_name(name))
+        st = assay_fail(err, ASSAY_E_USAGE, "--host: '%s' cannot name a folder (letters, digits, _ . -; at most 64)", name);
+    if (st != ASSAY_OK) return st;
+    *host = name ? assay_xstrdup(name) : assay_host_name(backend);
+    *s = (assay_supervisor){.plan = p, .host = *host, .backend = backend, .device = assay_arg(a, "device"), .gate_path = a->gate_path, .registry = r,
+                            .threads = (uint32_t)threads, .timeout_s = timeout_s, .cancel = assay_cli_catch_interrupts()};
+    return ASSAY_OK;
+}
+
+assay_status assay_cli_host(const assay_args *a, const assay_plan *p, char **host, assay_error *err) {
+    const char *name = assay_arg(a, "host");
+    char **names = NULL;
+    size_t n = 0;
+    assay_status st = assay_plan_hosts(p, &names, &n, err);
+    if (st != ASSAY_OK) return st;
+    bool known = false;
+    for (size_t i = 0; i < n; i++) known |= assay_streq(names[i], name);
+    char hint[96];
+    if (name && !known) st = assay_fail(err, ASSAY_E_USAGE, "%s: no evidence of host '%s'%s", p->dir, name, assay_did_you_mean(hint, name, (const char *const *)names, n));
+    else if (name) *host = assay_xstrdup(name);
+    else if (n == 1) *host = assay_xstrdup(names[0]);
+    else if (n == 0) st = assay_fail(err, ASSAY_E_INPUT, "%s holds no evidence yet: 'assay trials %s' lists what to collect", p->dir, p->dir);
+    else st = assay_fail(err, ASSAY_E_USAGE, "%s holds evidence of %zu hosts (%s, %s ...): choose one with --host", p->dir, n, names[0], names[1]);
+    assay_list_free(names, n);
+    return st;
+}
+
+int assay_cli_show_receipt(const assay_args *a, const char *dir, const char *host, const assay_json *receipt, bool require_target) {
+    int code = assay_receipt_exit(receipt, require_target);
+    char *file = assay_xprintf("%s/receipt.%s.json", dir, host);
+    if (a->json) {
+        assay_json *j = assay_json_object();
+        assay_json_set_string(j, "schema", "assay-run/1");
+        assay_json_set_string(j, "dir", dir);
+        assay_json_set_string(j, "host", host);
+        assay_json_set_string(j, "receipt_file", file);
+        assay_json_set_int(j, "exit", code);
+        assay_json_set(j, "receipt", assay_json_clone(receipt));
+        assay_cli_print_json(j);
+        assay_json_free(j);
+    } else {
+        assay_buf text = {0};
+        assay_report_text(receipt, assay_color_on(STDOUT_FILENO), &text);
+        assay_buf_printf(&text, "\nreceipt: %s\n", file);
+        fputs(text.data, stdout);
+        if (code == ASSAY_EXIT_REHEARSAL) fputs("exit 6: --require-target, and the verdicts rest on a rehearsal\n", stderr);
+        assay_buf_free(&text);
+    }
+    free(file);
+    return code;
+}

@@ -1,0 +1,23 @@
+/* cli/runs.h: what the subcommands about run directories share: opening one, its host, the supervisor's settings, the end. */
+#ifndef ASSAY_CLI_RUNS_H
+#define ASSAY_CLI_RUNS_H
+#include "cli/cli.h"
+#include "run/work.h"
+
+/* Options of run and trial that say where and how a trial runs. */
+#define ASSAY_TRIAL_OPTS                                                                                                                        \
+    {"backend", 0, "NAME", "backend that runs the arms (default reference; 'assay backends' lists them)", false},                               \
+    {"device", 0, "PROFILE", "device profile of that backend", false},                                                                          \
+    {"host", 0, "NAME", "short name of this machine in the evidence (default: hardware model, OS build, backend)", false},                      \
+    {"threads", 0, "N", "threads of one worker (default: all cores); results do not depend on it", false},                                      \
+    {"timeout", 0, "SECONDS", "a worker that takes longer is stopped and recorded (default 600)", false}
+
+/* Checks backend, device, host, threads, timeout and fills in the supervisor. *host: caller frees. */
+assay_status assay_cli_supervisor(const assay_args *a, const assay_plan *p, const assay_registry *r, assay_supervisor *s, char **host, assay_error *err);
+/* The host to judge or report: --host, or the only one with evidence. Caller frees. */
+assay_status assay_cli_host(const assay_args *a, const assay_plan *p, char **host, assay_error *err);
+/* Interrupts (SIGINT, SIGTERM) set this flag; the supervisor looks at it. */
+const volatile int *assay_cli_catch_interrupts(void);
+/* Prints a receipt (text, or "assay-run/1" with --json) and returns the exit code. */
+int assay_cli_show_receipt(const assay_args *a, const char *dir, const char *host, const assay_json *receipt, bool require_target);
+#endif

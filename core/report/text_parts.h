@@ -1,0 +1,9 @@
+/* report/text_parts.h: private to report/text*.c. */
+#ifndef ASSAY_REPORT_TEXT_PARTS_H
+#define ASSAY_REPORT_TEXT_PARTS_H
+#include "base/json.h"
+const char *assay_text_color(const char *verdict, bool color);
+/* For each gate that gives similarity figures per fixture: one line an arm and fixture (calibration.md 2.2's columns), the
+ * fixtures judged for information only among them, marked with '*'. */
+void assay_text_figures(const assay_json *receipt, assay_buf *out);
+#endif
