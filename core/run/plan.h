@@ -1,7 +1,8 @@
 /* run/plan.h: the frozen plan of one experiment and the run directory it stands in.
  *
  * plan.json ("assay-plan/1") holds everything that trials and judging need, so that no Lua of the experiment runs later:
- *   name, target, opset, precision, compute_units, shapes, seeds, stop, options, claims, priors, weights, kills, compares
+ *   name, target, opset, precision, compute_units, shapes, seeds, stop, options, claims, priors, weights {provenance}, kills,
+ *   compares (as declared)
  *   reference {kind, arm, precision, cut:[value names], framework, path, structural, tree | tensors:{FIXTURE:{file, sha256}}}
  *   arms      [{name, role, source, like, compute_units, precision, change, path, structural, tree, origin, where}]
  *   fixtures  [{name, provenance, use, digest, inputs:[{name, file, sha256, shape, dtype}],

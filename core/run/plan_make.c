@@ -9,7 +9,7 @@
 
 /* Fields of the description that stand in the plan as they are. */
 static const char *const copied[] = {"name", "target", "opset", "precision", "compute_units", "shapes", "seeds", "stop", "options",
-                                     "claims", "priors", "weights", "kills", "compares", "sweep", "follows"};
+                                     "claims", "priors", "kills", "compares", "sweep", "follows"};
 
 static char *next_free_dir(const char *name) {
     for (int k = 1;; k++) {
@@ -70,6 +70,9 @@ static void start_plan(assay_plan_build *b) {
         const assay_json *v = assay_json_get(b->desc, copied[i]);
         assay_json_set(b->plan, copied[i], v ? assay_json_clone(v) : assay_json_new_null());
     }
+    const assay_json *weights = assay_json_get(b->desc, "weights");
+    assay_json *w = assay_json_set(b->plan, "weights", assay_json_kind(weights) == ASSAY_J_OBJECT ? assay_json_object() : assay_json_new_null());
+    if (assay_json_kind(w) == ASSAY_J_OBJECT) assay_json_set_string(w, "provenance", assay_json_string(weights, "provenance", "synthetic"));
 }
 
 static assay_status materialise(assay_plan_build *b, assay_error *err) {

@@ -69,6 +69,17 @@ static assay_status add_identity(const assay_judging *j, const assay_json *evide
     return st;
 }
 
+/* Options as used; of a path only the last part, for where a file lay is nothing of the experiment (its digest is). */
+static assay_json *option_values(const assay_json *options) {
+    assay_json *out = assay_json_object();
+    for (size_t i = 0; i < assay_json_len(options); i++) {
+        const assay_json *v = assay_json_at(options, i);
+        const char *text = assay_json_text(v), *slash = text ? strrchr(text, '/') : NULL;
+        assay_json_set(out, assay_json_key_at(options, i), slash ? assay_json_new_string(slash + 1) : assay_json_clone(v));
+    }
+    return out;
+}
+
 /* ---- priors: printed beside the outcome; one of another backend or scale never supports anything (M53) */
 
 static assay_json *prior_rows(const assay_json *plan) {
@@ -85,7 +96,7 @@ static assay_json *prior_rows(const assay_json *plan) {
 }
 
 assay_status assay_judging_receipt(assay_judging *j, assay_json **out, assay_error *err) {
-    static const char *const plan_keys[] = {"target", "seeds", "options", "stop", "opset", "precision", "compute_units", NULL};
+    static const char *const plan_keys[] = {"target", "seeds", "stop", "opset", "precision", "compute_units", NULL};
     static const char *const arm_keys[] = {"name", "role", "compute_units", "structural", "tree", "origin", NULL};
     static const char *const fixture_keys[] = {"name", "provenance", "digest", NULL};
     static const char *const script_keys[] = {"name", "sha256", NULL};
@@ -97,6 +108,7 @@ assay_status assay_judging_receipt(assay_judging *j, assay_json **out, assay_err
     assay_json_set_string(r, "plan_sha256", j->plan->sha256);
     assay_json_set_bool(r, "sealed", assay_plan_is_sealed(j->plan));
     copy(r, plan, plan_keys);
+    assay_json_set(r, "options", option_values(assay_json_get(plan, "options")));
     assay_json_set(r, "arms", pick_rows(assay_json_get(plan, "arms"), arm_keys));
     assay_json_set(r, "fixtures", pick_rows(assay_json_get(plan, "fixtures"), fixture_keys));
     assay_json_set(r, "scripts", pick_rows(assay_json_get(plan, "scripts"), script_keys));

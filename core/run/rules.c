@@ -126,23 +126,22 @@ static bool has_label(const char *group, const char *fixture) {
     return !fixture || !colon || assay_streq(colon + 1, fixture);
 }
 
-typedef struct found { double value; bool any, undefined, fired; char where[96]; } found;
+typedef struct found { const assay_json *value; bool any, undefined, fired; char where[96]; } found;
 
-static bool fires(const assay_json *kill, double v) {
+static bool is_given(const assay_json *j) { return assay_json_kind(j) != ASSAY_J_NULL; }
+
+static bool fires(const assay_json *kill, const assay_json *metric) {
     const assay_json *at_most = assay_json_get(kill, "at_most"), *at_least = assay_json_get(kill, "at_least"), *equals = assay_json_get(kill, "equals");
-    bool yes = false;
-    if (at_most && assay_json_kind(at_most) != ASSAY_J_NULL) yes |= v <= assay_json_value(at_most);
-    if (at_least && assay_json_kind(at_least) != ASSAY_J_NULL) yes |= v >= assay_json_value(at_least);
-    if (equals && assay_json_kind(equals) != ASSAY_J_NULL) yes |= v == assay_json_value(equals);
-    return yes;
+    double v = assay_json_value(metric);
+    return (is_given(at_most) && v <= assay_json_value(at_most)) || (is_given(at_least) && v >= assay_json_value(at_least)) ||
+           (is_given(equals) && assay_json_equal(equals, metric));
 }
 
 static void take(found *f, const assay_json *kill, const assay_json *metric, const char *group) {
-    double v = assay_json_kind(metric) == ASSAY_J_BOOL ? (assay_json_truth(metric) ? 1 : 0) : assay_json_value(metric);
-    bool fired = fires(kill, v);
-    if (isnan(v)) f->undefined = true;
+    bool fired = fires(kill, metric);
+    if (!is_given(metric) || (!is_given(assay_json_get(kill, "equals")) && isnan(assay_json_value(metric)))) f->undefined = true;
     if (!f->any || (fired && !f->fired)) {
-        f->value = v;
+        f->value = metric;
         snprintf(f->where, sizeof f->where, "%s", group);
     }
     f->any = true;
@@ -152,7 +151,7 @@ static void take(found *f, const assay_json *kill, const assay_json *metric, con
 /* A bare name is looked up in `gate`, else in every group of the candidate (of one fixture, where the kill names it), else in
  * the one other group that has it; "GROUP.NAME" means that group alone. Nothing else is tried. */
 static found look_up(const assay_json *metrics, const assay_json *kill) {
-    found f = {.value = NAN};
+    found f = {.value = NULL};
     const char *name = assay_json_string(kill, "metric", ""), *dot = strrchr(name, '.'), *fixture = assay_json_string(kill, "fixture", NULL);
     if (dot) {
         char *group = assay_xstrndup(name, (size_t)(dot - name));
@@ -208,7 +207,7 @@ static void apply_kill(assay_json *row, const assay_json *kill, assay_json *kill
     const char *claim = assay_json_string(kill, "claim", NULL);
     bool unknown = !f.any || (f.undefined && !f.fired);
     assay_json *k = assay_json_append(kills, kill_row(kill, unknown ? "unknown" : f.fired ? "fired" : "quiet"));
-    assay_json_set_number(k, "value", f.value);
+    assay_json_set(k, "value", f.value ? assay_json_clone(f.value) : assay_json_new_null());
     assay_json_set_string(k, "group", f.where);
     if (unknown && (!claim || !f.any)) unknown_metric(row, kill, f.any);
     if (f.fired && !unknown && !claim) {
