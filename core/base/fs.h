@@ -23,6 +23,9 @@ assay_status assay_write_file(const char *path, const void *data, size_t len, as
 /* The same for a file that is put together from several pieces. */
 typedef struct assay_piece { const void *data; size_t len; } assay_piece;
 assay_status assay_write_pieces(const char *path, const assay_piece *pieces, size_t n, assay_error *err);
+/* The same without fsync: whole or absent to a reader, lost in a power cut. For files of a folder that is published later, and
+ * for what can be made again. */
+assay_status assay_write_inside(const char *path, const void *data, size_t len, assay_error *err);
 /* fsyncs every file of `tmp` and the folder, renames it to `final`, fsyncs the parent. If `final` exists already (a racing
  * copy won), `tmp` is removed, *lost is true and the status is ASSAY_OK. */
 assay_status assay_publish_dir(const char *tmp, const char *final, bool *lost, assay_error *err);

@@ -38,7 +38,7 @@ static assay_status write_piece(int fd, const assay_piece *piece, const char *pa
     return ASSAY_OK;
 }
 
-assay_status assay_write_pieces(const char *path, const assay_piece *pieces, size_t n, assay_error *err) {
+static assay_status write_aside(const char *path, const assay_piece *pieces, size_t n, bool durable, assay_error *err) {
     char *tmp = assay_xprintf("%s.tmp-%ld", path, (long)getpid());
     assay_status status = ASSAY_OK;
     int fd = open(tmp, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0666);
@@ -48,14 +48,23 @@ assay_status assay_write_pieces(const char *path, const assay_piece *pieces, siz
         return status;
     }
     for (size_t i = 0; i < n && status == ASSAY_OK; i++) status = write_piece(fd, &pieces[i], path, err);
-    if (status == ASSAY_OK && fsync(fd) != 0 && errno != EINVAL && errno != ENOTSUP)
+    if (status == ASSAY_OK && durable && fsync(fd) != 0 && errno != EINVAL && errno != ENOTSUP)
         status = assay_fail_errno(err, "%s: cannot fsync", path);
     if (close(fd) != 0 && status == ASSAY_OK) status = assay_fail_errno(err, "%s: cannot write", path);
     if (status == ASSAY_OK && rename(tmp, path) != 0) status = assay_fail_errno(err, "%s: cannot put the file in place", path);
     if (status != ASSAY_OK) unlink(tmp);
-    else status = sync_parent(path, err);
+    else if (durable) status = sync_parent(path, err);
     free(tmp);
     return status;
+}
+
+assay_status assay_write_pieces(const char *path, const assay_piece *pieces, size_t n, assay_error *err) {
+    return write_aside(path, pieces, n, true, err);
+}
+
+assay_status assay_write_inside(const char *path, const void *data, size_t len, assay_error *err) {
+    assay_piece one = { data, len };
+    return write_aside(path, &one, 1, false, err);
 }
 
 assay_status assay_write_file(const char *path, const void *data, size_t len, assay_error *err) {

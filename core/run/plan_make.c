@@ -48,7 +48,7 @@ static assay_status open_tmp(assay_plan_build *b, assay_error *err) {
         st = assay_fail(err, ASSAY_E_INPUT, "%s is in the way of planning and was not made by it: move it or choose another --out", b->tmp);
     if (st == ASSAY_OK) st = assay_remove_tree(b->tmp, err);
     if (st == ASSAY_OK) st = assay_mkdirs(b->tmp, err);
-    if (st == ASSAY_OK) st = assay_write_file(mark, "", 0, err);
+    if (st == ASSAY_OK) st = assay_write_inside(mark, "", 0, err);
     free(mark);
     return st;
 }
@@ -57,7 +57,7 @@ static assay_status write_plan(assay_plan_build *b, assay_error *err) {
     char *path = assay_path_join(b->tmp, "plan.json");
     assay_buf text = {0};
     assay_json_write(b->plan, &text);
-    assay_status st = assay_write_file(path, text.data, text.len, err);
+    assay_status st = assay_write_inside(path, text.data, text.len, err);
     assay_buf_free(&text);
     free(path);
     return st;

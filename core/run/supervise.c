@@ -56,7 +56,7 @@ static void write_process(const char *tmp, const assay_run_result *r, const char
     assay_json_set_string(j, "stderr_tail", tail);
     assay_buf text = {0};
     assay_json_write(j, &text);
-    assay_write_file(path, text.data, text.len, NULL);   /* for people only: its loss is no loss of evidence */
+    assay_write_inside(path, text.data, text.len, NULL);   /* for people only: its loss is no loss of evidence */
     assay_buf_free(&text);
     assay_json_free(j);
     free(path);
@@ -72,7 +72,7 @@ static assay_status write_outcome(const assay_supervisor *s, const assay_json *j
     assay_buf text = {0};
     assay_json_write(trial, &text);
     char *path = assay_path_join(tmp, "trial.json");
-    assay_status st = assay_write_file(path, text.data, text.len, err);
+    assay_status st = assay_write_inside(path, text.data, text.len, err);
     free(path);
     assay_buf_free(&text);
     assay_json_free(trial);

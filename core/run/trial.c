@@ -145,7 +145,7 @@ assay_status assay_job_write(const assay_plan *p, const assay_json *job, assay_e
         assay_buf text = {0};
         assay_json_write(job, &text);
         st = assay_mkdirs(parent, err);
-        if (st == ASSAY_OK) st = assay_write_file(path, text.data, text.len, err);
+        if (st == ASSAY_OK) st = assay_write_inside(path, text.data, text.len, err);
         assay_buf_free(&text);
     }
     free(path);

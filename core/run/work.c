@@ -162,7 +162,7 @@ static assay_status write_table(const assay_work *w, const assay_json *table, as
     assay_buf text = {0};
     char *path = assay_path_join(w->out, "device-table.json"), hex[ASSAY_HEX];
     assay_json_write(table, &text);
-    assay_status st = assay_write_file(path, text.data, text.len, err);
+    assay_status st = assay_write_inside(path, text.data, text.len, err);
     assay_sha256_of(text.data, text.len, hex);
     assay_json *row = assay_json_set(trial, "device_table", assay_json_object());
     assay_json_set_string(row, "file", "device-table.json");
@@ -211,7 +211,7 @@ static assay_status write_trial(const assay_work *w, const assay_json *trial, as
     assay_buf text = {0};
     char *path = assay_path_join(w->out, "trial.json");
     assay_json_write(trial, &text);
-    assay_status st = assay_write_file(path, text.data, text.len, err);
+    assay_status st = assay_write_inside(path, text.data, text.len, err);
     assay_buf_free(&text);
     free(path);
     return st;

@@ -214,7 +214,7 @@ static void timing_facts(const bench *b, assay_json *trial) {
 static assay_status write_samples(const bench *b, assay_json *trial, assay_error *err) {
     size_t bytes = (size_t)b->done * SLOTS * sizeof(assay_sample);
     char *path = assay_path_join(b->w->out, "samples.bin"), hex[ASSAY_HEX];
-    assay_status st = assay_write_file(path, b->samples, bytes, err);
+    assay_status st = assay_write_inside(path, b->samples, bytes, err);
     assay_sha256_of(b->samples, bytes, hex);
     assay_json *row = assay_json_set(trial, "samples", assay_json_object());
     assay_json_set_string(row, "file", "samples.bin");
