@@ -1,30 +1,44 @@
-// tests/bench/paired.mjs BENCH MODULES DATA ROUNDS THREADS...: our kernels and ONNX Runtime in turns in one run. Every timed run
-// follows an untimed one of the same contender; the order turns round each round; ratios are medians of the rounds' ratios.
+// tests/bench/paired.mjs ROUNDS BENCH MODULES DNNL DATA THREADS...: our kernels, ONNX Runtime and oneDNN in turns in one run.
+// MODULES and DNNL may be "-" (left out). Every timed run follows an untimed one of the same contender; the order turns round
+// each round; ratios are medians over rounds of the ratio of neighbours in time.
 import { spawn, spawnSync } from "node:child_process";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { dirname, join } from "node:path";
 
-const [bench, modules, data, rounds, ...threadCounts] = process.argv.slice(2);
+const [rounds, bench, modules, dnnl, data, ...threadCounts] = process.argv.slice(2);
 const here = dirname(fileURLToPath(import.meta.url));
 const canPin = process.platform === "linux" && spawnSync("taskset", ["-V"]).status === 0;
 const sleep = (ms) => new Promise((done) => setTimeout(done, ms));
-const median = (x) => { const s = [...x].sort((a, b) => a - b); return (s[(s.length - 1) >> 1] + s[s.length >> 1]) / 2; };
+const quantile = (x, f) => { const s = [...x].sort((a, b) => a - b), i = f * (s.length - 1), j = Math.floor(i); return s[j] + (i - j) * ((s[j + 1] ?? s[j]) - s[j]); };
 
-class Server {
-  constructor(argv, threads) {
+// A contender: a process that says "ready NAME ..." and then answers each line with a number.
+class Contender {
+  constructor(label, argv, threads) {
     const pinned = canPin ? ["taskset", "-c", threads === 1 ? "0" : `0-${threads - 1}`, ...argv] : argv;
-    this.child = spawn(pinned[0], pinned.slice(1), { stdio: ["pipe", "pipe", "inherit"] });
+    this.label = label;
+    this.child = spawn(pinned[0], pinned.slice(1), { stdio: ["pipe", "pipe", "inherit"], env: { ...process.env, OMP_NUM_THREADS: String(threads) } });
     this.lines = createInterface({ input: this.child.stdout })[Symbol.asyncIterator]();
   }
   async read() {
     const { value, done } = await this.lines.next();
-    if (done) throw new Error("a contender ended early");
+    if (done) throw new Error(`${this.label} ended early`);
     return value;
+  }
+  async start() {
+    this.parts = (await this.read()).split(" ").slice(1);
+    return this;
   }
   async ask(line) {
     this.child.stdin.write(line + "\n");
     return Number(await this.read());
+  }
+  // A peer that computes something else is no peer.
+  async check() {
+    for (const part of this.parts.filter((p) => p !== "linears")) {
+      const worst = await this.ask("check " + part);
+      if (!(worst < 1e-4)) throw new Error(`${this.label} ${part} differs from the float64 reference by ${worst}`);
+    }
   }
 }
 
@@ -37,37 +51,29 @@ const groups = [
 ];
 
 async function measure(threads) {
-  const ours = new Server([bench, String(threads), "serve"], threads);
-  const peer = new Server([process.execPath, join(here, "peer_ort.mjs"), modules, data, String(threads)], threads);
-  await ours.read();
-  const known = (await peer.read()).split(" ").slice(1);
-  for (const name of known) {
-    if (name === "linears") continue;
-    const worst = await peer.ask("check " + name);
-    if (!(worst < 1e-4)) throw new Error(`ONNX Runtime's ${name} differs from the reference by ${worst}: not the same computation`);
-  }
-  console.log(`\n${threads} thread(s), ${rounds} rounds, paired with onnxruntime-node; ratio = ours / theirs (below 1: ours is faster)`);
-  console.log("part                 ours ms   peer                 ms   ratio  (quartiles)");
-  for (const [title, mine, peers] of groups) {
-    const contenders = [[ours, mine], ...peers.filter((p) => known.includes(p)).map((p) => [peer, p])];
-    const times = contenders.map(() => []);
+  const ours = await new Contender("assay", [bench, String(threads), "serve"], threads).start(), peers = [];
+  if (modules !== "-") peers.push(await new Contender("onnxruntime", [process.execPath, join(here, "peer_ort.mjs"), modules, data, String(threads)], threads).start());
+  if (dnnl !== "-") peers.push(await new Contender("oneDNN", [dnnl, data], threads).start());
+  for (const p of peers) await p.check();
+  console.log(`\n${threads} thread(s), ${rounds} rounds in turns; ratio = ours / theirs, median of rounds (quartiles); below 1: ours is faster`);
+  console.log("part                 ours ms   peer                                   ms   ratio");
+  for (const [title, mine, theirs] of groups) {
+    const runs = [{ who: ours, part: mine, ms: [] }];
+    for (const who of peers) for (const part of theirs) if (who.parts.includes(part)) runs.push({ who, part, ms: [] });
     for (let r = 0; r < rounds; r++) {
-      const order = contenders.map((_, i) => i);
-      if (r % 2) order.reverse();
-      for (const i of order) {
-        const [server, name] = contenders[i];
-        await server.ask(name);
-        times[i].push(await server.ask(name));
-        await sleep(15);                                    // the peer's threads spin for a while after a run
+      for (const run of r % 2 ? [...runs].reverse() : runs) {
+        await run.who.ask(run.part);
+        run.ms.push(await run.who.ask(run.part));
+        await sleep(15);                                    // a peer's threads spin for a while after a run
       }
     }
-    for (let i = 1; i < contenders.length; i++) {
-      const ratios = times[0].map((t, r) => t / times[i][r]).sort((a, b) => a - b), at = (f) => ratios[Math.floor(f * (ratios.length - 1))];
-      console.log(`${title.padEnd(20)} ${median(times[0]).toFixed(1).padStart(7)}   ${contenders[i][1].padEnd(18)} ${median(times[i]).toFixed(1).padStart(6)}   `
-        + `${median(ratios).toFixed(3)}  (${at(0.25).toFixed(3)} to ${at(0.75).toFixed(3)})`);
+    for (const run of runs.slice(1)) {
+      const ratio = runs[0].ms.map((t, r) => t / run.ms[r]);
+      console.log(`${title.padEnd(20)} ${quantile(runs[0].ms, 0.5).toFixed(1).padStart(7)}   ${(run.who.label + " " + run.part).padEnd(32)} ${quantile(run.ms, 0.5).toFixed(1).padStart(8)}   `
+        + `${quantile(ratio, 0.5).toFixed(3)} (${quantile(ratio, 0.25).toFixed(3)} to ${quantile(ratio, 0.75).toFixed(3)})`);
     }
   }
-  for (const s of [ours, peer]) s.child.stdin.end();
+  for (const c of [ours, ...peers]) c.child.stdin.end();
 }
 
 for (const threads of threadCounts) await measure(Number(threads));

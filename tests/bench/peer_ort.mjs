@@ -73,7 +73,7 @@ for (const name of Object.keys(graphs)) {
     console.error(`peer_ort: ${name} left out: ${String(e.message ?? e).split("\n")[0].slice(0, 160)}`);
   }
 }
-console.log("ready " + Object.keys(ready).map((n) => n).join(" "));
+console.log("ready " + Object.keys(ready).join(" "));
 
 async function check(name) {
   const { out } = await ready[name].session.run(ready[name].feed), want = out.dims.length === 4 ? ref : refBSD;

@@ -1,0 +1,121 @@
+/* tests/bench/bench_host.c: what is not arithmetic: start-up of the program, SHA-256 of a file, one pass of the metrics.
+ *   bench_host ASSAY FILE [ROUNDS]     FILE: some hundred MB, read from the page cache; both sides of a row take turns */
+#include "assay/metrics.h"
+#include "base/digest.h"
+#include "base/process.h"
+#include "metrics/metrics.h"
+#include "ops/kernels/kernels.h"
+#include "tensor/dtype.h"
+#include "tensor/tensor.h"
+#include <fcntl.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { ROUNDS_MAX = 400, PAIRS = 1 << 24 };
+extern char **environ;
+
+static const char *assay, *file;
+static float *a32, *b32;
+static uint16_t *a16, *b16;
+static volatile float sink;
+
+/* Runs a command with its output thrown away; a failing command ends the bench, since its time would mean nothing. */
+static void command(const char *const *argv) {
+    posix_spawn_file_actions_t quiet;
+    posix_spawn_file_actions_init(&quiet);
+    posix_spawn_file_actions_addopen(&quiet, 1, "/dev/null", O_WRONLY, 0);
+    pid_t pid;
+    int status = -1;
+    if (posix_spawnp(&pid, argv[0], &quiet, NULL, (char *const *)(uintptr_t)argv, environ) != 0 || waitpid(pid, &status, 0) < 0 || status != 0) {
+        fprintf(stderr, "bench_host: '%s %s' failed\n", argv[0], argv[1] ? argv[1] : "");
+        exit(3);
+    }
+    posix_spawn_file_actions_destroy(&quiet);
+}
+
+static void empty(void) { command((const char *const[]){ "true", NULL }); }
+static void version(void) { command((const char *const[]){ assay, "--version", NULL }); }
+static void gates(void) { command((const char *const[]){ assay, "gates", NULL }); }
+static void openssl(void) { command((const char *const[]){ "openssl", "dgst", "-sha256", file, NULL }); }
+static void digest(void) {
+    char hex[ASSAY_HEX];
+    assay_error err = { 0 };
+    if (assay_sha256_file(file, hex, &err) != ASSAY_OK) {
+        fprintf(stderr, "bench_host: %s\n", err.message);
+        exit(3);
+    }
+}
+
+static void read_loop_32(void) { sink = assay_kernels_best()->sum_f32(a32, PAIRS) + assay_kernels_best()->sum_f32(b32, PAIRS); }
+static void read_loop_16(void) {
+    sink = assay_kernels_best()->sum_f32((const float *)(const void *)a16, PAIRS / 2) + assay_kernels_best()->sum_f32((const float *)(const void *)b16, PAIRS / 2);
+}
+static void metrics(int32_t dtype, void *a, void *b) {
+    int64_t shape[] = { PAIRS };
+    assay_tensor ta = assay_tensor_view(dtype, 1, shape, a), tb = assay_tensor_view(dtype, 1, shape, b);
+    assay_pair_stats stats = { .struct_size = sizeof stats };
+    assay_error err = { 0 };
+    if (assay_metrics_iface()->pair(&ta, &tb, -1, &stats, &err) != ASSAY_OK) {
+        fprintf(stderr, "bench_host: %s\n", err.message);
+        exit(3);
+    }
+    sink = (float)stats.cosine;
+}
+static void metrics_32(void) { metrics(ASSAY_F32, a32, b32); }
+static void metrics_16(void) { metrics(ASSAY_F16, a16, b16); }
+
+static int by_value(const void *p, const void *q) {
+    double x = *(const double *)p, y = *(const double *)q;
+    return x < y ? -1 : x > y;
+}
+
+static double timed_ms(void (*run)(void)) {
+    int64_t start = assay_now_ns();
+    run();
+    return (double)(assay_now_ns() - start) * 1e-6;
+}
+
+static void compare(const char *ours, void (*run)(void), const char *theirs, void (*peer)(void), int rounds) {
+    double mine[ROUNDS_MAX], other[ROUNDS_MAX], ratio[ROUNDS_MAX];
+    for (int r = -1; r < rounds; r++) {
+        double first = timed_ms(r & 1 ? peer : run), second = timed_ms(r & 1 ? run : peer);
+        if (r < 0) continue;
+        mine[r] = r & 1 ? second : first, other[r] = r & 1 ? first : second;
+        ratio[r] = mine[r] / other[r];
+    }
+    qsort(mine, (size_t)rounds, sizeof *mine, by_value), qsort(other, (size_t)rounds, sizeof *other, by_value);
+    qsort(ratio, (size_t)rounds, sizeof *ratio, by_value);
+    printf("%-28s %9.2f   %-28s %9.2f   %6.3f\n", ours, mine[rounds / 2], theirs, other[rounds / 2], ratio[rounds / 2]);
+    fflush(stdout);
+}
+
+static void make_pairs(void) {
+    a32 = malloc(sizeof *a32 * PAIRS), b32 = malloc(sizeof *b32 * PAIRS), a16 = malloc(sizeof *a16 * PAIRS), b16 = malloc(sizeof *b16 * PAIRS);
+    if (!a32 || !b32 || !a16 || !b16) exit(70);
+    for (size_t i = 0; i < PAIRS; i++) {
+        a32[i] = (float)((i * 2654435761u & 0xffff) + 1) * 0x1p-15f - 1;
+        b32[i] = a32[i] * (1 + 0x1p-12f);
+    }
+    assay_kernels_best()->f32_to_f16(a32, a16, PAIRS);
+    assay_kernels_best()->f32_to_f16(b32, b16, PAIRS);
+}
+
+int main(int argc, char **argv) {
+    if (argc < 3) return fprintf(stderr, "usage: bench_host ASSAY FILE [ROUNDS]\n"), 2;
+    assay = argv[1], file = argv[2];
+    int rounds = argc > 3 ? atoi(argv[3]) : 15;
+    rounds = rounds < 3 ? 3 : rounds > ROUNDS_MAX ? ROUNDS_MAX : rounds;
+    printf("\nhost work, %d rounds in turns; ratio = left / right, median of rounds\n", rounds);
+    printf("%-28s %9s   %-28s %9s   %6s\n", "ours", "ms", "beside", "ms", "ratio");
+    compare("assay --version", version, "true", empty, rounds);
+    compare("assay gates", gates, "true", empty, rounds);
+    compare("SHA-256 of a file", digest, "openssl dgst -sha256", openssl, rounds);
+    make_pairs();
+    compare("metrics, fp32, 16 Mi pairs", metrics_32, "reading both once", read_loop_32, rounds);
+    compare("metrics, fp16, 16 Mi pairs", metrics_16, "reading both once", read_loop_16, rounds);
+    return 0;
+}

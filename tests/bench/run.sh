@@ -1,0 +1,54 @@
+#!/usr/bin/env bash
+# tests/bench/run.sh BUILD [ROUNDS]: the whole bench (./dev bench). Peers go to build/bench and nowhere else; one that cannot be
+# had is left out and said so. Prints figures, no verdicts: docs/reference/bench.md says how to read them.
+set -euo pipefail
+here=$(cd "$(dirname "$0")" && pwd)
+build=$(cd "$1" && pwd)
+rounds=${2:-${ASSAY_BENCH_ROUNDS:-15}}
+peers=$here/../../build/bench
+mkdir -p "$peers/data"
+say() { printf '%s\n' "$*" >&2; }
+
+onnxruntime() {
+    command -v node >/dev/null && command -v npm >/dev/null || { say "ONNX Runtime left out: no node and npm"; echo -; return; }
+    if [ ! -d "$peers/node_modules/onnxruntime-node" ]; then
+        npm install --ignore-scripts --no-audit --no-fund --silent --prefix "$peers" onnxruntime-node@1.30.0 >&2 ||
+            { say "ONNX Runtime left out: npm could not install onnxruntime-node"; echo -; return; }
+    fi
+    echo "$peers"
+}
+
+onednn() {
+    if [ ! -e /usr/include/dnnl.h ] && command -v apt-get >/dev/null && [ "$(id -u)" = 0 ]; then
+        DEBIAN_FRONTEND=noninteractive apt-get install -y -qq libdnnl-dev >/dev/null 2>&1 || true
+    fi
+    if ${CC:-cc} -O2 -std=c11 -D_POSIX_C_SOURCE=200809L -o "$peers/peer_dnnl" "$here/peer_dnnl.c" -ldnnl -lm 2>/dev/null; then
+        echo "$peers/peer_dnnl"
+    else
+        say "oneDNN left out: no libdnnl-dev 2.x"
+        echo -
+    fi
+}
+
+threads="1"
+[ "$(getconf _NPROCESSORS_ONLN)" -ge 2 ] && threads="1 2"
+date -u '+%Y-%m-%d %H:%M UTC'
+uname -srm
+sed -n 's/^model name.*: /processor: /p' /proc/cpuinfo 2>/dev/null | head -1
+awk '{print "load average before the run: " $1}' /proc/loadavg 2>/dev/null || true
+pin() { if command -v taskset >/dev/null; then taskset -c "$1" "${@:2}"; else "${@:2}"; fi; }
+for t in $threads; do
+    echo
+    pin "0-$((t - 1))" "$build/bench/bench_kernels" "$t" "$rounds"
+done
+
+modules=$(onnxruntime)
+dnnl=$(onednn)
+if command -v node >/dev/null && [ "$modules$dnnl" != "--" ]; then
+    "$build/bench/bench_kernels" dump "$peers/data"
+    node "$here/paired.mjs" "$rounds" "$build/bench/bench_kernels" "$modules" "$dnnl" "$peers/data" $threads
+fi
+
+file=$peers/data/random.bin
+[ -s "$file" ] || head -c 268435456 /dev/urandom >"$file"
+"$build/bench/bench_host" "$build/bin/assay" "$file" "$rounds"
