@@ -236,7 +236,7 @@ assay_status assay_copy_file(const char *from, const char *to, assay_error *err)
     free(chunk);
     close(in);
     if (close(out) != 0 && status == ASSAY_OK) status = assay_fail_errno(err, "%s: cannot write", to);
-    if (status != ASSAY_OK) unlink(to);
+    if (status != ASSAY_OK && assay_is_file(to)) unlink(to);         /* never a device that was given as the target */
     return status;
 }
 
