@@ -15,7 +15,7 @@ static void tidy(char *text, int wanted, size_t room) {
     if (back < n && ((unsigned char)text[n - 1 - back] & 0xC0) == 0xC0) text[n - 1 - back] = '\0';
 }
 
-static void put(assay_error *err, const char *fmt, va_list ap) {
+ASSAY_PRINTF(2, 0) static void put(assay_error *err, const char *fmt, va_list ap) {
     int wanted = vsnprintf(err->message, sizeof err->message, fmt, ap);
     tidy(err->message, wanted, sizeof err->message);
 }

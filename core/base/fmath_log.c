@@ -100,7 +100,7 @@ static double pow_special(double x, double y, parity odd) {
     if (isnan(x) || isnan(y)) return x + y;
     const double a = fabs(x);
     if (isinf(y)) return a == 1 ? 1 : (a > 1) == (y > 0) ? (double)INFINITY : 0;
-    const bool large = isinf(x) == (y > 0);                          /* zero to a negative power is infinite as well */
+    const bool large = (fabs(x) > 1) == (y > 0);                         /* zero to a negative power is infinite as well */
     const double v = large ? (double)INFINITY : 0;
     return odd == ODD && signbit(x) ? -v : v;
 }

@@ -32,7 +32,7 @@ void assay_buf_add(assay_buf *b, const void *p, size_t n);
 void assay_buf_str(assay_buf *b, const char *s);
 void assay_buf_char(assay_buf *b, char c);
 void assay_buf_printf(assay_buf *b, const char *fmt, ...) ASSAY_PRINTF(2, 3);
-void assay_buf_vprintf(assay_buf *b, const char *fmt, va_list ap);
+void assay_buf_vprintf(assay_buf *b, const char *fmt, va_list ap) ASSAY_PRINTF(2, 0);
 char *assay_buf_take(assay_buf *b);                                  /* caller frees; the buffer is empty again */
 void assay_buf_free(assay_buf *b);
 
