@@ -94,7 +94,7 @@ static void print_weights(const assay_json *files) {
     for (size_t i = 0; i < assay_json_len(files); i++) {
         const assay_json *w = assay_json_at(files, i), *entries = assay_json_get(w, "entries");
         printf("weights %s", assay_json_string(w, "file", ""));
-        if (!entries) { printf(": %s\n", assay_json_string(w, "absent", assay_json_string(w, "damaged", ""))); continue; }
+        if (!assay_json_get(w, "size")) { printf(": %s\n", assay_json_string(w, "absent", assay_json_string(w, "damaged", ""))); continue; }
         printf(": %.0f bytes, %.0f records\n", assay_json_number(w, "size", 0), assay_json_number(w, "count", 0));
         for (size_t k = 0; k < assay_json_len(entries); k++) {
             const assay_json *e = assay_json_at(entries, k);
@@ -150,7 +150,7 @@ static int print_mil(const assay_args *a, const assay_program *p) {
 
 static void show_facts(const assay_args *a, const assay_program *p, const char *path) {
     bool weights = assay_flag(a, "weights");
-    assay_json *j = assay_program_facts_full(p, weights);
+    assay_json *j = assay_program_facts_full(p, weights ? ASSAY_FACTS_DIGESTS : a->json ? ASSAY_FACTS_PLACES : ASSAY_FACTS_SUMMARY);
     assay_json_set_string(j, "schema", "assay-inspect/1");
     assay_json_set_string(j, "format", assay_ends_with(path, ".mil") || assay_ends_with(path, ".mlmodelc") ? "mil" : "mlprogram");
     char hex[65];

@@ -97,6 +97,9 @@ static assay_status open_file(blob_file *f, assay_arena *a, const char *model_di
     if (f->fd < 0 || fstat(f->fd, &st)) return assay_fail_errno(err, "%s: cannot open", f->path);
     if (!S_ISREG(st.st_mode)) return assay_fail(err, ASSAY_E_INPUT, "%s: not a regular file", f->path);
     f->size = (uint64_t)st.st_size;
+#ifdef POSIX_FADV_RANDOM
+    posix_fadvise(f->fd, 0, 0, POSIX_FADV_RANDOM);   /* records lie far apart: reading ahead would read the weights */
+#endif
     assay_status s = check_head(f, a, err);
     return s || f->fd < 0 ? s : assay_map_file(f->path, &f->map, err);
 }
@@ -189,10 +192,12 @@ size_t assay_blob_file_count(const assay_program *p) { return p->blobs ? p->blob
 assay_status assay_blob_walk(const assay_program *p, size_t i, const char **name, uint64_t *size, uint32_t *version, assay_blob_entry **entries,
                              size_t *n, const char **why, assay_error *err) {
     const blob_file *f = p->blobs->files[i];
-    *name = f->name; *size = f->size; *version = f->version; *entries = NULL; *n = 0;
+    *name = f->name; *size = f->size; *version = f->version; *n = f->count;
     *why = f->fd < 0 ? f->why : NULL;
-    if (f->fd < 0) return ASSAY_OK;
+    if (f->fd < 0 || !entries) return ASSAY_OK;
     size_t cap = 0;
+    *entries = NULL;
+    *n = 0;
     for (uint64_t at = RECORD; *n < f->count;) {
         if (*n == cap) *entries = assay_xrealloc(*entries, (cap = cap ? 2 * cap : 64) * sizeof **entries);
         assay_blob_entry *e = &(*entries)[*n];

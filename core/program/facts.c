@@ -158,15 +158,15 @@ static assay_json *entry_json(const assay_blob_entry *e) {
     return j;
 }
 
-static assay_json *weight_file_json(const assay_program *p, size_t i, bool digests) {
+static assay_json *weight_file_json(const assay_program *p, size_t i, int detail) {
     const char *name, *why;
     uint64_t size;
     uint32_t version;
-    assay_blob_entry *entries;
+    assay_blob_entry *entries = NULL;
     size_t n;
     assay_error err;
     assay_json *j = assay_json_object();
-    assay_status s = assay_blob_walk(p, i, &name, &size, &version, &entries, &n, &why, &err);
+    assay_status s = assay_blob_walk(p, i, &name, &size, &version, detail >= ASSAY_FACTS_PLACES ? &entries : NULL, &n, &why, &err);
     assay_json_set_string(j, "file", name);
     if (s || why) {
         assay_json_set_string(j, s ? "damaged" : "absent", s ? err.message : why);
@@ -175,11 +175,12 @@ static assay_json *weight_file_json(const assay_program *p, size_t i, bool diges
     assay_json_set_int(j, "size", (int64_t)size);
     assay_json_set_int(j, "version", version);
     assay_json_set_int(j, "count", (int64_t)n);
+    if (detail < ASSAY_FACTS_PLACES) return j;
     assay_json *list = assay_json_set(j, "entries", assay_json_array());
     for (size_t k = 0; k < n; k++) {
         assay_json *e = assay_json_append(list, entry_json(&entries[k]));
         char hex[65];
-        if (digests && !assay_blob_digest(p, i, &entries[k], hex, &err)) assay_json_set_string(e, "sha256", hex);
+        if (detail >= ASSAY_FACTS_DIGESTS && !assay_blob_digest(p, i, &entries[k], hex, &err)) assay_json_set_string(e, "sha256", hex);
     }
     free(entries);
     return j;
@@ -223,7 +224,7 @@ static bool is_own_key(const char *key) {
     return !strcmp(key, "shortDescription") || !strcmp(key, "versionString") || !strcmp(key, "author") || !strcmp(key, "license");
 }
 
-assay_json *assay_program_facts_full(const assay_program *p, bool digests) {
+assay_json *assay_program_facts_full(const assay_program *p, int detail) {
     assay_json *j = assay_json_object();
     assay_json_set_int(j, "specification_version", p->spec_version);
     assay_json_set_string(j, "model_type", "mlProgram");
@@ -236,10 +237,10 @@ assay_json *assay_program_facts_full(const assay_program *p, bool digests) {
     for (uint32_t i = 0; i < p->n_functions; i++)
         assay_json_set(functions, p->functions[i]->name, function_json((assay_program *)(uintptr_t)p, p->functions[i]));
     assay_json *files = assay_json_set(j, "weight_files", assay_json_array());
-    for (size_t i = 0; i < assay_blob_file_count(p); i++) assay_json_append(files, weight_file_json(p, i, digests));
+    for (size_t i = 0; i < assay_blob_file_count(p); i++) assay_json_append(files, weight_file_json(p, i, detail));
     if (assay_blob_file_count(p) == 1) assay_json_set(j, "weight_file", assay_json_clone(assay_json_at(files, 0)));
-    assay_json_set(j, "weight_references", references_json(p, digests));
+    if (detail >= ASSAY_FACTS_PLACES) assay_json_set(j, "weight_references", references_json(p, detail >= ASSAY_FACTS_DIGESTS));
     return j;
 }
 
-assay_json *assay_program_facts(const assay_program *p) { return assay_program_facts_full(p, false); }
+assay_json *assay_program_facts(const assay_program *p) { return assay_program_facts_full(p, ASSAY_FACTS_PLACES); }

@@ -3,7 +3,9 @@
 #define ASSAY_PROGRAM_FACTS_H
 #include "program/program.h"
 assay_json *assay_type_json(const assay_mil_type *t);
-/* assay_program_facts with the digests of all weights (sha256 of the raw bytes per record, of the unpacked elements per use):
- * reads the weight files whole. */
-assay_json *assay_program_facts_full(const assay_program *p, bool digests);
+/* How much of the weights: SUMMARY only names the files; PLACES lists their records and where each is used (the records are
+ * read); DIGESTS adds sha256 of the raw bytes per record and of the unpacked elements per use (the files are read whole).
+ * assay_program_facts is PLACES. */
+enum { ASSAY_FACTS_SUMMARY = 0, ASSAY_FACTS_PLACES, ASSAY_FACTS_DIGESTS };
+assay_json *assay_program_facts_full(const assay_program *p, int detail);
 #endif

@@ -24,7 +24,8 @@ assay_status assay_blob_resolve(assay_program *p, const char *model_dir, const c
 /* One weight file for reporting. */
 typedef struct assay_blob_entry { uint64_t offset, size_bytes, data_offset, padding_bits; int32_t code; const char *dtype; } assay_blob_entry;
 size_t assay_blob_file_count(const assay_program *p);
-/* Name, size, version of weight file i and all its records (malloc'd, caller frees). Absent file: *why set, n 0. */
+/* Name, size, version of weight file i and all its records (malloc'd, caller frees; NULL: only their number). Absent file: *why
+ * set and nothing else. */
 assay_status assay_blob_walk(const assay_program *p, size_t i, const char **name, uint64_t *size, uint32_t *version, assay_blob_entry **entries, size_t *n,
                              const char **why, assay_error *err);
 assay_status assay_blob_digest(const assay_program *p, size_t i, const assay_blob_entry *e, char hex[65], assay_error *err);

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-typedef struct slot { const char *name; assay_mil_value *value; uint32_t depth; } slot;
+typedef struct slot { const char *name; assay_mil_value *value; uint32_t depth, hash; } slot;
 typedef struct undo { const char *name; assay_mil_value *value; uint32_t depth; } undo;   /* what the slot held before; value NULL: nothing */
 struct assay_scope {
     slot *slots; size_t cap, used;               /* used counts names, live or dead: slots are never emptied */
@@ -27,16 +27,16 @@ void assay_scope_free(assay_scope *s) {
     free(s);
 }
 
-static size_t hash(const char *s) {
+static uint32_t hash(const char *s) {
     uint64_t h = 1469598103934665603u;
     for (; *s; s++) h = (h ^ (unsigned char)*s) * 1099511628211u;
-    return (size_t)(h ^ (h >> 29));
+    return (uint32_t)(h ^ (h >> 32));
 }
 
-static slot *find_slot(const assay_scope *s, const char *name) {
-    for (size_t i = hash(name);; i++) {
+static slot *find_slot(const assay_scope *s, const char *name, uint32_t h) {
+    for (size_t i = h;; i++) {
         slot *e = &s->slots[i & (s->cap - 1)];
-        if (!e->name || !strcmp(e->name, name)) return e;
+        if (!e->name || (e->hash == h && !strcmp(e->name, name))) return e;
     }
 }
 
@@ -46,13 +46,14 @@ static void grow(assay_scope *s) {
     s->cap *= 2;
     s->slots = assay_xcalloc(s->cap, sizeof *s->slots);
     for (size_t i = 0; i < n; i++)
-        if (old[i].name) *find_slot(s, old[i].name) = old[i];
+        if (old[i].name) *find_slot(s, old[i].name, old[i].hash) = old[i];
     free(old);
 }
 
 bool assay_scope_add(assay_scope *s, const char *name, assay_mil_value *v) {
     if (2 * s->used >= s->cap) grow(s);
-    slot *e = find_slot(s, name);
+    uint32_t h = hash(name);
+    slot *e = find_slot(s, name, h);
     if (e->value && e->depth == s->depth) return false;
     if (s->n_log == s->log_cap) {
         s->log_cap = s->log_cap ? 2 * s->log_cap : 64;
@@ -60,11 +61,11 @@ bool assay_scope_add(assay_scope *s, const char *name, assay_mil_value *v) {
     }
     s->log[s->n_log++] = (undo){ name, e->value, e->depth };
     if (!e->name) s->used++;
-    *e = (slot){ name, v, s->depth };
+    *e = (slot){ name, v, s->depth, h };
     return true;
 }
 
-assay_mil_value *assay_scope_find(const assay_scope *s, const char *name) { return find_slot(s, name)->value; }
+assay_mil_value *assay_scope_find(const assay_scope *s, const char *name) { return find_slot(s, name, hash(name))->value; }
 
 void assay_scope_push(assay_scope *s) {
     if (s->depth == s->marks_cap) {
@@ -78,7 +79,7 @@ void assay_scope_pop(assay_scope *s) {
     size_t mark = s->marks[--s->depth];
     while (s->n_log > mark) {
         const undo *u = &s->log[--s->n_log];
-        slot *e = find_slot(s, u->name);
+        slot *e = find_slot(s, u->name, hash(u->name));
         e->value = u->value;
         e->depth = u->depth;
     }

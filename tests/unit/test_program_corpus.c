@@ -105,7 +105,7 @@ static void compare_references(const char *package, const assay_json *truth, con
 static void facts_case(const char *package, const assay_json *truth) {
     assay_program *p = load(package);
     if (!p) return;
-    assay_json *ours = assay_program_facts_full(p, true);
+    assay_json *ours = assay_program_facts_full(p, ASSAY_FACTS_DIGESTS);
     static const char *const keys[] = { "specification_version", "model_type", "user_metadata", "is_multifunction", "default_function" };
     for (size_t k = 0; k < 5; k++) CHECK(keys[k], package, assay_json_equal(assay_json_get(truth, keys[k]), assay_json_get(ours, keys[k])));
     compare_functions(package, truth, ours);
@@ -127,7 +127,7 @@ static void facts_of_structure(void) { each_case("structure", facts_case); }
 
 /* ---- round trips. The clone drops the bytes as read, so that everything is encoded anew. */
 static void compare_facts(const char *package, const assay_program *p, const assay_program *q) {
-    assay_json *a = assay_program_facts_full(p, true), *b = assay_program_facts_full(q, true);
+    assay_json *a = assay_program_facts_full(p, ASSAY_FACTS_DIGESTS), *b = assay_program_facts_full(q, ASSAY_FACTS_DIGESTS);
     static const char *const keys[] = { "specification_version", "user_metadata", "metadata", "default_function", "functions" };
     for (size_t k = 0; k < 5; k++) CHECK(keys[k], package, assay_json_equal(assay_json_get(a, keys[k]), assay_json_get(b, keys[k])));
     const assay_json *ra = assay_json_get(a, "weight_references"), *rb = assay_json_get(b, "weight_references");
