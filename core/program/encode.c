@@ -67,13 +67,21 @@ static Mil__Operation *encode_op(assay_encoder *e, const assay_mil_op *op) {
     return m;
 }
 
+static ProtobufCBinaryData pack_op(assay_encoder *e, const assay_mil_op *op) {
+    Mil__Operation *m = encode_op(e, op);
+    ProtobufCBinaryData out = { .len = mil__operation__get_packed_size(m) };
+    out.data = assay_arena_alloc(e->arena, out.len + 1);
+    mil__operation__pack(m, out.data);
+    return out;
+}
+
 static Mil__Block *encode_block(assay_encoder *e, const assay_mil_block *b) {
     Mil__Block *m = ASSAY_MSG(e, Block, MIL__BLOCK__INIT);
     m->n_inputs = b->n_inputs;
     m->inputs = encode_values(e, b->inputs, b->n_inputs);
     m->n_operations = b->n_ops;
     m->operations = assay_arena_alloc(e->arena, (b->n_ops + 1) * sizeof *m->operations);
-    for (uint32_t i = 0; i < b->n_ops; i++) m->operations[i] = encode_op(e, b->ops[i]);
+    for (uint32_t i = 0; i < b->n_ops; i++) m->operations[i] = pack_op(e, b->ops[i]);
     m->n_outputs = b->n_outputs;
     m->outputs = assay_arena_alloc(e->arena, (b->n_outputs + 1) * sizeof *m->outputs);
     for (uint32_t i = 0; i < b->n_outputs; i++) m->outputs[i] = text(b->outputs[i]->name);

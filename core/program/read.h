@@ -1,5 +1,5 @@
-/* program/read.h: shared by the files that turn serialized messages into a program. Strings are borrowed from the unpacked
- * messages, which live in the program's arena. Errors name the file, the function and the op. */
+/* program/read.h: shared by the files that turn serialized messages into a program. Messages are short-lived: what
+ * the program keeps is copied into its arena. Errors name the file, the function and the op. */
 #ifndef ASSAY_PROGRAM_READ_H
 #define ASSAY_PROGRAM_READ_H
 #include "program/internal.h"
@@ -7,6 +7,8 @@
 
 typedef struct assay_reader { assay_program *p; const char *model_dir; assay_scope *scope; assay_error *err; } assay_reader;
 
+/* Copies into the program's arena; NULL stays NULL. */
+const char *assay_read_text(assay_reader *r, const char *s);
 /* ---- read_value.c */
 const assay_mil_type *assay_read_type(assay_reader *r, const Mil__ValueType *t);        /* NULL: failed, r->err says why */
 const assay_mil_const *assay_read_const(assay_reader *r, const Mil__Value *v);          /* likewise */

@@ -65,8 +65,8 @@ static void read_image(const Mil__ImageFeature *m, assay_feature *f) {
 }
 
 static assay_status read_feature(assay_reader *r, const Mil__Feature *m, assay_feature *f) {
-    f->name = m->name;
-    f->description = m->description;
+    f->name = assay_read_text(r, m->name);
+    f->description = assay_read_text(r, m->description);
     const Mil__FeatureType *t = m->type;
     f->optional = t && t->optional;
     switch (t ? t->kind_case : MIL__FEATURE_TYPE__KIND__NOT_SET) {
@@ -93,41 +93,38 @@ static assay_status read_features(assay_reader *r, Mil__Feature *const *list, si
     return ASSAY_OK;
 }
 
-static const char *or_null(const char *s) { return s && *s ? s : NULL; }
+static const char *or_null(assay_reader *r, const char *s) { return s && *s ? assay_read_text(r, s) : NULL; }
 
 static assay_status read_main(assay_reader *r, const Mil__Description *d, assay_signature *s) {
-    s->predicted_feature = or_null(d->predicted_feature);
-    s->predicted_probabilities = or_null(d->predicted_probabilities);
+    s->predicted_feature = or_null(r, d->predicted_feature);
+    s->predicted_probabilities = or_null(r, d->predicted_probabilities);
     assay_status st = read_features(r, d->input, d->n_input, &s->inputs, &s->n_inputs);
     if (!st) st = read_features(r, d->output, d->n_output, &s->outputs, &s->n_outputs);
     return st ? st : read_features(r, d->state, d->n_state, &s->states, &s->n_states);
 }
 
 static assay_status read_function(assay_reader *r, const Mil__FunctionDescription *d, assay_signature *s) {
-    s->name = d->name;
-    s->predicted_feature = or_null(d->predicted_feature);
-    s->predicted_probabilities = or_null(d->predicted_probabilities);
+    s->name = assay_read_text(r, d->name);
+    s->predicted_feature = or_null(r, d->predicted_feature);
+    s->predicted_probabilities = or_null(r, d->predicted_probabilities);
     assay_status st = read_features(r, d->input, d->n_input, &s->inputs, &s->n_inputs);
     if (!st) st = read_features(r, d->output, d->n_output, &s->outputs, &s->n_outputs);
     return st ? st : read_features(r, d->state, d->n_state, &s->states, &s->n_states);
 }
 
-static void add_metadata(assay_program *p, const char *key, const char *value) {
-    if (!value || !*value) return;
-    p->metadata[p->n_metadata].key = key;
-    p->metadata[p->n_metadata++].value = value;
+static void add_metadata(assay_reader *r, const char *key, const char *value) {
+    r->p->metadata[r->p->n_metadata].key = key;
+    r->p->metadata[r->p->n_metadata++].value = assay_read_text(r, value);
 }
 
-static void read_metadata(assay_program *p, const Mil__Metadata *m) {
+static void read_metadata(assay_reader *r, const Mil__Metadata *m) {
+    assay_program *p = r->p;
     p->metadata = assay_arena_alloc(p->arena, (m->n_user + 5) * sizeof *p->metadata);
-    for (size_t i = 0; i < m->n_user; i++) {
-        p->metadata[p->n_metadata].key = m->user[i]->key;
-        p->metadata[p->n_metadata++].value = m->user[i]->value;
-    }
-    add_metadata(p, "shortDescription", m->short_description);
-    add_metadata(p, "versionString", m->version);
-    add_metadata(p, "author", m->author);
-    add_metadata(p, "license", m->license);
+    for (size_t i = 0; i < m->n_user; i++) add_metadata(r, assay_read_text(r, m->user[i]->key), m->user[i]->value);
+    if (*m->short_description) add_metadata(r, "shortDescription", m->short_description);
+    if (*m->version) add_metadata(r, "versionString", m->version);
+    if (*m->author) add_metadata(r, "author", m->author);
+    if (*m->license) add_metadata(r, "license", m->license);
 }
 
 assay_status assay_read_description(assay_reader *r, const Mil__Description *d) {
@@ -135,8 +132,8 @@ assay_status assay_read_description(assay_reader *r, const Mil__Description *d) 
     size_t n = d->n_functions ? d->n_functions : 1;
     p->signatures = assay_arena_alloc(p->arena, n * sizeof *p->signatures);
     p->n_signatures = (uint32_t)n;
-    p->default_function = or_null(d->default_function);
-    if (d->metadata) read_metadata(p, d->metadata);
+    p->default_function = or_null(r, d->default_function);
+    if (d->metadata) read_metadata(r, d->metadata);
     if (!d->n_functions) return read_main(r, d, &p->signatures[0]);
     for (size_t i = 0; i < n; i++)
         if (read_function(r, d->functions[i], &p->signatures[i])) return assay_wrap(r->err, "function '%s'", d->functions[i]->name);

@@ -1,19 +1,26 @@
 /* An ML Program from the bytes of a model message: functions, blocks and ops, with names resolved to values. */
 #include "program/read.h"
+#include "program/optable.h"
 #include "program/wire.h"
 #include "base/names.h"
 #include <string.h>
 
 enum { MAX_KEYS = 1024, MAX_FUNCTIONS = 4096 };
 
-/* ---- protobuf-c allocates in the program's arena; nothing is freed one by one. */
+/* ---- protobuf-c allocates in a passing arena; nothing is freed one by one. */
 static void *arena_take(void *arena, size_t n) { return assay_arena_alloc(arena, n ? n : 1); }
 static void arena_leave(void *arena, void *p) { (void)arena; (void)p; }
+
+/* Op types and parameter names are the same few words all over: known ones are those of the op table. */
+static const char *type_name(assay_reader *r, const char *type) {
+    const assay_op_def *def = assay_optable_find(type);
+    return !strcmp(type, "const") ? "const" : def ? def->type : assay_read_text(r, type);
+}
 
 /* ---- values and arguments */
 static assay_status add_value(assay_reader *r, const Mil__NamedType *t, assay_mil_value **out) {
     assay_mil_value *v = assay_arena_alloc(r->p->arena, sizeof *v);
-    v->name = t->name;
+    v->name = assay_read_text(r, t->name);
     if (!*t->name) return assay_fail(r->err, ASSAY_E_INPUT, "a value has no name");
     v->type = assay_read_type(r, t->type);
     if (!v->type) return assay_wrap(r->err, "value '%s'", t->name);
@@ -50,7 +57,7 @@ static assay_status read_binding(assay_reader *r, const Mil__Binding *b, assay_m
 
 static assay_status read_arg(assay_reader *r, const Mil__ArgumentEntry *e, assay_mil_arg *a) {
     size_t n = e->value ? e->value->n_arguments : 0;
-    a->key = e->key;
+    a->key = assay_read_text(r, e->key);
     a->n = (uint32_t)n;
     a->items = assay_arena_alloc(r->p->arena, (n + 1) * sizeof *a->items);
     for (size_t i = 0; i < n; i++)
@@ -88,13 +95,21 @@ static assay_status read_op_parts(assay_reader *r, const Mil__Operation *m, assa
     return add_values(r, m->outputs, m->n_outputs, &op->outs, &op->n_outs);
 }
 
-static assay_status read_op(assay_reader *r, const Mil__Operation *m, assay_mil_op **out) {
-    assay_mil_op *op = assay_arena_alloc(r->p->arena, sizeof *op);
-    op->type = m->type;
-    *out = op;
-    if (!*m->type) return assay_fail(r->err, ASSAY_E_INPUT, "an op has no type");
-    if (read_op_parts(r, m, op)) return assay_wrap(r->err, "op %s '%s'", m->type, m->n_outputs ? m->outputs[0]->name : "");
-    return ASSAY_OK;
+static assay_status read_op(assay_reader *r, const ProtobufCBinaryData *packed, assay_mil_op **out) {
+    assay_mil_op *op = *out = assay_arena_alloc(r->p->arena, sizeof *op);
+    assay_arena *passing = assay_arena_new();
+    ProtobufCAllocator alloc = { arena_take, arena_leave, passing };
+    const Mil__Operation *m = mil__operation__unpack(&alloc, packed->len, packed->data);
+    assay_status s = ASSAY_OK;
+    if (!m) s = assay_fail(r->err, ASSAY_E_INPUT, "an op cannot be decoded: the model is damaged");
+    else if (!*m->type) s = assay_fail(r->err, ASSAY_E_INPUT, "an op has no type");
+    else {
+        op->type = type_name(r, m->type);
+        s = read_op_parts(r, m, op);
+        if (s) assay_wrap(r->err, "op %s '%s'", m->type, m->n_outputs ? m->outputs[0]->name : "");
+    }
+    assay_arena_free(passing);
+    return s;
 }
 
 static assay_status read_block(assay_reader *r, const Mil__Block *m, assay_mil_block **out) {
@@ -104,7 +119,7 @@ static assay_status read_block(assay_reader *r, const Mil__Block *m, assay_mil_b
     if (s) return s;
     b->ops = assay_room(r->p, (uint32_t)m->n_operations, sizeof *b->ops);
     for (; b->n_ops < m->n_operations; b->n_ops++)
-        if ((s = read_op(r, m->operations[b->n_ops], &b->ops[b->n_ops]))) return s;
+        if ((s = read_op(r, &m->operations[b->n_ops], &b->ops[b->n_ops]))) return s;
     b->outputs = assay_room(r->p, (uint32_t)m->n_outputs, sizeof *b->outputs);
     for (; b->n_outputs < m->n_outputs; b->n_outputs++) {
         b->outputs[b->n_outputs] = assay_scope_find(r->scope, m->outputs[b->n_outputs]);
@@ -124,7 +139,7 @@ static const Mil__Block *block_for(const Mil__Function *m) {
 }
 
 static assay_status read_function(assay_reader *r, const Mil__Function *m, assay_mil_function *f) {
-    f->opset = m->opset;
+    f->opset = assay_read_text(r, m->opset);
     const Mil__Block *block = block_for(m);
     if (!block) return assay_fail(r->err, ASSAY_E_INPUT, "there is no block for the function's opset '%s' (block specialization missing)", m->opset);
     r->scope = assay_scope_new();
@@ -146,7 +161,7 @@ static assay_status read_functions(assay_reader *r, const Mil__Program *m) {
         uint32_t k = 0;
         while (k < p->n_functions && strcmp(p->functions[k]->name, e->key)) k++;
         assay_mil_function *f = p->functions[k] = assay_arena_alloc(p->arena, sizeof *f);
-        f->name = e->key;
+        f->name = assay_read_text(r, e->key);
         static const Mil__Function none = MIL__FUNCTION__INIT;
         if (read_function(r, e->value ? e->value : &none, f)) return assay_wrap(r->err, "function %s", e->key);
         if (k == p->n_functions) p->n_functions++;
@@ -184,11 +199,13 @@ assay_status assay_program_parse_model(const void *bytes, size_t len, const char
     assay_status s = check_kind(bytes, len, what, err);
     if (s) return s;
     assay_program *p = assay_program_empty(what);
-    ProtobufCAllocator alloc = { arena_take, arena_leave, p->arena };
+    assay_arena *passing = assay_arena_new();
+    ProtobufCAllocator alloc = { arena_take, arena_leave, passing };
     Mil__Model *m = mil__model__unpack(&alloc, len, bytes);
     assay_reader r = { .p = p, .model_dir = model_dir, .err = err };
     if (!m || !m->program) s = assay_fail(err, ASSAY_E_INPUT, "%s: the model is damaged: it cannot be decoded", what);
     else if (read_model(&r, m)) s = assay_wrap(err, "%s", what);
+    assay_arena_free(passing);
     if (!s) {
         p->raw = bytes;
         p->raw_bytes = len;

@@ -5,6 +5,8 @@
 
 enum { MAX_KEYS = 1024, MAX_TUPLE = 4096 };
 
+const char *assay_read_text(assay_reader *r, const char *s) { return s ? assay_arena_strdup(r->p->arena, s) : NULL; }
+
 /* ---- types */
 static bool read_dim(const Mil__Dimension *d, int64_t *out) {
     if (d && d->what_case == MIL__DIMENSION__WHAT_UNKNOWN) {
@@ -122,7 +124,7 @@ static bool set_data(assay_reader *r, assay_mil_const *c, const source *s, uint6
                        (unsigned long long)count, (unsigned long long)c->nbytes);
             return false;
         }
-        c->data = s->n ? s->data : "";
+        c->data = s->n ? assay_arena_copy(r->p->arena, s->data, s->n) : "";
         return true;
     }
     if (s->n != count) {
@@ -135,7 +137,7 @@ static bool set_data(assay_reader *r, assay_mil_const *c, const source *s, uint6
     }
     if (count == 0) { c->data = ""; return true; }
     bool same_bits = want == s->dtype || (want == ASSAY_U64 && s->dtype == ASSAY_I64);
-    if (same_bits) { c->data = s->data; return true; }
+    if (same_bits) { c->data = assay_arena_copy(r->p->arena, s->data, c->nbytes); return true; }
     if (assay_dtype_is_int(want) && !in_range(s->dtype, s->data, s->n, want)) {
         assay_fail(r->err, ASSAY_E_INPUT, "an immediate value does not fit into %s", name);
         return false;
@@ -161,7 +163,9 @@ static bool read_tensor(assay_reader *r, const Mil__TensorValue *t, assay_mil_co
         }
         c->kind = ASSAY_CONST_STRINGS;
         c->n_strings = n;
-        c->strings = n ? (const char *const *)t->strings->values : NULL;
+        const char **copies = assay_arena_alloc(r->p->arena, (n + 1) * sizeof *copies);
+        for (size_t i = 0; i < n; i++) copies[i] = assay_read_text(r, t->strings->values[i]);
+        c->strings = copies;
         return true;
     }
     c->kind = ASSAY_CONST_DATA;
@@ -231,7 +235,7 @@ assay_status assay_read_attrs(assay_reader *r, Mil__ValueEntry *const *list, siz
         if (!c) return assay_wrap(r->err, "attribute '%s'", list[i]->key);
         uint32_t k = 0;
         while (k < *n_out && strcmp((*out)[k].key, list[i]->key)) k++;
-        (*out)[k] = (assay_mil_attr){ list[i]->key, c };
+        (*out)[k] = (assay_mil_attr){ assay_read_text(r, list[i]->key), c };
         if (k == *n_out) (*n_out)++;
     }
     return ASSAY_OK;

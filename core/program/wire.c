@@ -1,6 +1,7 @@
 /* A first look at serialized bytes: bounds, nesting, text, and the type of model, all before anything is allocated. */
 #include "program/wire.h"
 #include "program/internal.h"
+#include "mil.pb-c.h"
 #include <string.h>
 
 enum { MAX_DEPTH = 200 };
@@ -72,9 +73,10 @@ static assay_status check_field(const ProtobufCMessageDescriptor *d, const curso
     long long at = (long long)(f->data - c->base);
     if (fd->type == PROTOBUF_C_TYPE_STRING && f->wire == LENGTH && !assay_text_is_clean(f->data, f->len))
         return assay_fail(err, ASSAY_E_INPUT, "%s: byte %lld: %s.%s is not valid UTF-8 text", what, at, d->short_name, fd->name);
-    if (fd->type != PROTOBUF_C_TYPE_MESSAGE) return ASSAY_OK;
+    bool packed_op = d == &mil__block__descriptor && f->number == 3;   /* bytes in our schema, messages in the format */
+    if (fd->type != PROTOBUF_C_TYPE_MESSAGE && !packed_op) return ASSAY_OK;
     if (f->wire != LENGTH) return assay_fail(err, ASSAY_E_INPUT, "%s: byte %lld: %s.%s is not a message", what, at, d->short_name, fd->name);
-    return check(fd->descriptor, (cursor){ f->data, f->data + f->len, c->base }, depth + 1, what, err);
+    return check(packed_op ? &mil__operation__descriptor : fd->descriptor, (cursor){ f->data, f->data + f->len, c->base }, depth + 1, what, err);
 }
 
 static assay_status check(const ProtobufCMessageDescriptor *d, cursor c, int depth, const char *what, assay_error *err) {
