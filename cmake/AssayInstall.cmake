@@ -4,3 +4,12 @@ install(DIRECTORY core/include/assay DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FIL
 install(DIRECTORY scripts/ DESTINATION ${CMAKE_INSTALL_DATADIR}/assay/scripts)
 install(DIRECTORY configs/ DESTINATION ${CMAKE_INSTALL_DATADIR}/assay/configs)
 install(DIRECTORY docs/man/ DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 FILES_MATCHING PATTERN "*.1")
+# Templates of `assay new`; the CMake package and the pkg-config file for gates built outside the tree.
+install(DIRECTORY plugins/gates/template/ DESTINATION ${CMAKE_INSTALL_DATADIR}/assay/templates/gate)
+install(TARGETS assay_plugin EXPORT assay-targets)
+install(EXPORT assay-targets NAMESPACE assay:: FILE assay-config.cmake DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/assay)
+include(CMakePackageConfigHelpers)
+write_basic_package_version_file(${CMAKE_BINARY_DIR}/assay-config-version.cmake COMPATIBILITY SameMajorVersion ARCH_INDEPENDENT)
+configure_file(cmake/assay-plugin.pc.in ${CMAKE_BINARY_DIR}/assay-plugin.pc @ONLY)
+install(FILES ${CMAKE_BINARY_DIR}/assay-config-version.cmake DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/assay)
+install(FILES ${CMAKE_BINARY_DIR}/assay-plugin.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)

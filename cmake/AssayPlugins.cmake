@@ -1,5 +1,6 @@
 # assay::plugin is all that a plugin may use: headers and the floating-point contract, no library.
 add_library(assay_plugin INTERFACE)
+set_target_properties(assay_plugin PROPERTIES EXPORT_NAME plugin)
 add_library(assay::plugin ALIAS assay_plugin)
 target_include_directories(assay_plugin INTERFACE
   $<BUILD_INTERFACE:${CMAKE_SOURCE_DIR}/core/include> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
