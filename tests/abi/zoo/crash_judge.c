@@ -1,0 +1,10 @@
+/* It crashes when it judges. */
+#include "zoo.h"
+#include <stdlib.h>
+static assay_status judge(void *self, const assay_evidence *ev, const assay_finding *f, assay_error *err) {
+    (void)self, (void)ev, (void)f, (void)err;
+    (void)zoo_judge;
+    abort();
+}
+ZOO_GATE(.judge = judge);
+ZOO_PLUGIN(sizeof zoo_plugin, ASSAY_ABI, 1);

@@ -1,0 +1,9 @@
+/* It judges and says nothing. */
+#include "zoo.h"
+static assay_status judge(void *self, const assay_evidence *ev, const assay_finding *f, assay_error *err) {
+    (void)self, (void)ev, (void)f, (void)err;
+    (void)zoo_judge;
+    return ASSAY_OK;
+}
+ZOO_GATE(.judge = judge);
+ZOO_PLUGIN(sizeof zoo_plugin, ASSAY_ABI, 1);

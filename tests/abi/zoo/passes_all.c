@@ -1,0 +1,10 @@
+/* It passes whatever it is given. */
+#include "zoo.h"
+static assay_status judge(void *self, const assay_evidence *ev, const assay_finding *f, assay_error *err) {
+    (void)self, (void)ev, (void)err;
+    (void)zoo_judge;
+    f->verdict(f, ASSAY_PASS);
+    return ASSAY_OK;
+}
+ZOO_GATE(.judge = judge);
+ZOO_PLUGIN(sizeof zoo_plugin, ASSAY_ABI, 1);
