@@ -36,6 +36,9 @@ int assay_cli_fail(const assay_args *a, const assay_error *err);
 int assay_cli_usage(const assay_args *a, const char *fmt, ...) ASSAY_PRINTF(2, 3);
 /* Registry with everything of the search path loaded, the reference backend added and the interfaces provided. */
 assay_registry *assay_cli_registry(const assay_args *a);
+/* Adds the Lua gates of the plugin folders and of the installed scripts, for commands that judge outside an experiment (in a run
+ * the plan's own copies count). A file that is no gate is a refusal. */
+void assay_cli_load_lua_gates(assay_registry *r);
 /* Prints canonical JSON to stdout. */
 void assay_cli_print_json(const assay_json *j);
 bool assay_color_on(int fd);                     /* a terminal, NO_COLOR unset, TERM not dumb */

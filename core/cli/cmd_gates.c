@@ -73,6 +73,7 @@ static int run(const assay_args *a) {
     }
     if (a->n_pos > 1) return assay_cli_usage(a, "one gate at a time: assay gates NAME");
     assay_registry *r = assay_cli_registry(a);
+    assay_cli_load_lua_gates(r);
     int code = 0;
     if (a->n_pos)
         code = show_one(a, r, a->pos[0]);

@@ -40,6 +40,8 @@ assay_status assay_script_make_reference(assay_script *s, assay_program **out, a
 assay_status assay_script_make_fixture(assay_script *s, size_t i, const char *perturb, assay_own_tensor **out, size_t *n, assay_error *err);
 /* Loads a Lua gate (scripts/gates/NAME.lua or a path) into the registry. */
 assay_status assay_script_load_gate(assay_registry *r, const char *path, const char *scripts_dir, assay_error *err);
+/* Folder of the installed libraries (root 2 of require): `given`, or found beside the program; NULL when there is none. The caller frees. */
+char *assay_scripts_dir(const char *given);
 /* The schema of the words, as JSON, for --help, the editor types and the reference pages. */
 assay_json *assay_script_schema(void);
 #endif
