@@ -41,14 +41,15 @@ assay_tensor assay_tensor_view(int32_t dtype, uint32_t rank, const int64_t *shap
     t.dtype = dtype;
     t.rank = rank > ASSAY_RANK_MAX ? ASSAY_RANK_MAX : rank;
     t.data = data;
+    for (uint32_t i = 0; i < t.rank; i++) t.shape[i] = shape[i];
+    const int64_t count = shape_count(t.rank, t.shape);
+    if (count < 0) return t;                                         /* impossible: strides and nbytes stay 0 */
     int64_t step = 1;
     for (uint32_t i = t.rank; i-- > 0;) {
-        t.shape[i] = shape[i];
         t.stride[i] = step;
         step *= shape[i] > 0 ? shape[i] : 1;
     }
-    int64_t count = shape_count(t.rank, t.shape);
-    t.nbytes = count > 0 ? (uint64_t)count * assay_dtype_size(dtype) : 0;
+    t.nbytes = (uint64_t)count * assay_dtype_size(dtype);
     return t;
 }
 

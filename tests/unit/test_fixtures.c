@@ -247,6 +247,28 @@ static void silence_goes_through_the_stem(void) {
     assay_tensor_free(&t);
 }
 
+/* Blocks, edges and vectors must not show: the same bits as one sum in ascending k. */
+static void blocked_product_equals_the_plain_one(void) {
+    static const int64_t sizes[][3] = { { 1, 1, 1 }, { 5, 13, 300 }, { 8, 24, 256 }, { 3, 505, 7 }, { 9, 11, 513 } };
+    for (size_t r = 0; r < sizeof sizes / sizeof *sizes; r++) {
+        const int64_t m = sizes[r][0], n = sizes[r][1], k = sizes[r][2];
+        double *a = malloc((size_t)(m * k) * 8), *b = malloc((size_t)(k * n) * 8), *c = malloc((size_t)(m * n) * 8);
+        CU_ASSERT_FATAL(a && b && c);
+        for (int64_t i = 0; i < m * k; i++) a[i] = assay_normal12(1, (uint64_t)i) / 3;
+        for (int64_t i = 0; i < k * n; i++) b[i] = assay_normal12(2, (uint64_t)i) / 7;
+        assay_matmul_f64(m, n, k, a, b, c);
+        for (int64_t i = 0; i < m; i++)
+            for (int64_t j = 0; j < n; j++) {
+                double sum = 0;
+                for (int64_t p = 0; p < k; p++) sum += a[i * k + p] * b[p * n + j];
+                CU_ASSERT_EQUAL_FATAL(c[i * n + j], sum);
+            }
+        free(a);
+        free(b);
+        free(c);
+    }
+}
+
 /* ---- refusals ---- */
 
 static void unknown_names_get_a_suggestion(void) {
@@ -276,4 +298,4 @@ static void unknown_names_get_a_suggestion(void) {
 ASSAY_SUITE("fixtures", TEST(counter_form_equals_splitmix64), TEST(labels_name_streams), TEST(normal12_matches_its_vectors),
             TEST(layer_inputs_match_their_checksums), TEST(weights_match_their_checksums), TEST(attention_inputs_match_their_checksums),
             TEST(mel_filters_are_the_published_ones), TEST(silence_is_the_constant_minus_three_halves), TEST(speech_log_mel_is_within_one_ulp),
-            TEST(stem_of_the_stored_log_mel_matches_its_checksum), TEST(silence_goes_through_the_stem), TEST(unknown_names_get_a_suggestion))
+            TEST(stem_of_the_stored_log_mel_matches_its_checksum), TEST(silence_goes_through_the_stem), TEST(blocked_product_equals_the_plain_one), TEST(unknown_names_get_a_suggestion))

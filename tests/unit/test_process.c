@@ -4,6 +4,7 @@
 #include "base/process.h"
 #include <errno.h>
 #include <signal.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 static assay_run_result run(const char *script, double timeout_s, const volatile int *cancel, const char *out) {
@@ -91,6 +92,42 @@ static void cancelling_stops_the_worker(void) {
     CU_ASSERT(r.cancelled && !r.timed_out && r.wall_s < 2);
 }
 
+/* This executable is its own worker: started again with this variable set, it waits for its supervisor to go. */
+__attribute__((constructor)) static void be_a_worker(void) {
+    if (!getenv("ASSAY_TEST_WORKER")) return;
+    assay_die_with_parent();
+    printf("%ld\n", (long)getpid());
+    fflush(stdout);
+    sleep(60);
+    _exit(1);
+}
+
+static void a_worker_leaves_when_its_supervisor_is_killed(void) {
+    char *out = temporary_file(), *self = assay_self_path(), *text;
+    size_t len = 0;
+    pid_t supervisor = fork();
+    if (supervisor == 0) {
+        const char *const argv[] = { self, NULL }, *const env[] = { "ASSAY_TEST_WORKER=1", NULL };
+        assay_run_args a = { .argv = argv, .env = env, .stdout_path = out };
+        assay_run_result r;
+        assay_run_process(&a, &r, NULL);
+        _exit(0);
+    }
+    for (int i = 0; i < 500 && len == 0; i++) {
+        usleep(10000);
+        CU_ASSERT_EQUAL_FATAL(assay_read_file(out, 100, &text, &len, NULL), ASSAY_OK);
+        if (len == 0) free(text);
+    }
+    CU_ASSERT_FATAL(len > 0);
+    int worker = atoi(text);
+    kill(supervisor, SIGKILL);
+    waitpid(supervisor, NULL, 0);
+    CU_ASSERT(worker > 1 && group_is_gone(worker));
+    free(text);
+    free(self);
+    unlink(out);
+}
+
 static int ticks;
 static void count_tick(void *ctx, double elapsed_s) {
     (void)ctx;
@@ -110,4 +147,5 @@ static void ticks_come_while_it_runs(void) {
 
 ASSAY_SUITE("process", TEST(exit_codes_and_signals_are_told_apart), TEST(the_worker_gets_environment_folder_and_no_input), TEST(a_missing_program_is_an_error),
             TEST(a_hanging_worker_is_stopped_with_its_children), TEST(a_worker_deaf_to_sigterm_is_killed), TEST(children_left_behind_are_removed),
-            TEST(a_worker_that_closes_the_pipe_is_still_watched), TEST(cancelling_stops_the_worker), TEST(ticks_come_while_it_runs))
+            TEST(a_worker_that_closes_the_pipe_is_still_watched), TEST(cancelling_stops_the_worker), TEST(a_worker_leaves_when_its_supervisor_is_killed),
+            TEST(ticks_come_while_it_runs))
