@@ -1,6 +1,7 @@
-/* The structural digest: programs that do the same ops on the same data have the same digest, whatever their values are
- * called, however their attributes are ordered and wherever their constants are stored. Each value gets the hash of what it
- * is computed from; the program's digest covers outputs, effects and the multiset of all ops, function by function. */
+/* The structural digest: programs that do the same ops on the same data have the same digest, whatever their inner values are
+ * called, however inputs, outputs and attributes are ordered and wherever their constants are stored. The names of a function's
+ * inputs and outputs are its interface and count. Each value gets the hash of what it is computed from; the program's digest
+ * covers outputs, effects and the multiset of all ops, function by function. */
 #include "program/internal.h"
 #include "base/digest.h"
 #include <stdlib.h>
@@ -89,16 +90,33 @@ static void hash_op(hasher *h, const assay_mil_op *op) {
     h->ops[h->n_ops++] = self;
 }
 
+/* A function's inputs are told apart by name, a nested block's by position. */
 static void hash_inputs(hasher *h, assay_mil_value *const *values, uint32_t n) {
     for (uint32_t i = 0; i < n; i++) {
         assay_buf b = { 0 };
-        assay_buf_printf(&b, "input %u at depth %u ", i, h->depth);
+        if (h->depth) assay_buf_printf(&b, "input %u at depth %u ", i, h->depth);
+        else assay_buf_printf(&b, "input %s ", values[i]->name);
         assay_type_print(&b, values[i]->type);
         finish(&b, &h->values[values[i]->id]);
     }
 }
 
 static int by_hash(const void *a, const void *b) { return strcmp(((const hash *)a)->hex, ((const hash *)b)->hex); }
+
+/* Outputs of the function (depth 1) in name order with their names, of a nested block in their own order. */
+static void add_outputs(hasher *h, assay_buf *b, const assay_mil_block *block) {
+    hash *lines = assay_xcalloc(block->n_outputs + 1, sizeof *lines);
+    for (uint32_t i = 0; i < block->n_outputs; i++) {
+        assay_buf one = { 0 };
+        assay_mil_binding in = { .value = block->outputs[i] };
+        if (h->depth == 1) assay_buf_printf(&one, "output %s ", in.value->name);
+        add_binding(h, &one, &in);
+        finish(&one, &lines[i]);
+    }
+    if (h->depth == 1) qsort(lines, block->n_outputs, sizeof *lines, by_hash);
+    for (uint32_t i = 0; i < block->n_outputs; i++) assay_buf_printf(b, "%s\n", lines[i].hex);
+    free(lines);
+}
 
 /* Constants are part of the ops that use them. What the block's own ops left in h->ops goes into the block's hash. */
 static void hash_block(hasher *h, const assay_mil_block *block, hash *out) {
@@ -108,10 +126,7 @@ static void hash_block(hasher *h, const assay_mil_block *block, hash *out) {
     for (uint32_t i = 0; i < block->n_ops; i++)
         if (!assay_op_attr(block->ops[i], "val") || strcmp(block->ops[i]->type, "const")) hash_op(h, block->ops[i]);
     assay_buf b = { 0 };
-    for (uint32_t i = 0; i < block->n_outputs; i++) {
-        assay_mil_binding in = { .value = block->outputs[i] };
-        add_binding(h, &b, &in);
-    }
+    add_outputs(h, &b, block);
     if (h->n_ops > first) qsort(h->ops + first, h->n_ops - first, sizeof *h->ops, by_hash);
     for (size_t i = first; i < h->n_ops; i++) assay_buf_printf(&b, "has %s\n", h->ops[i].hex);
     finish(&b, out);
@@ -126,10 +141,11 @@ static void hash_function(const assay_mil_function *f, hash *out) {
     hash_block(&h, f->block, &body);
     assay_buf b = { 0 };
     assay_buf_printf(&b, "function %s opset %s\n%s\n", f->name, f->opset, body.hex);
-    for (uint32_t i = 0; i < f->n_inputs; i++) {
-        assay_type_print(&b, f->inputs[i]->type);
-        assay_buf_char(&b, '\n');
-    }
+    hash *inputs = assay_xcalloc(f->n_inputs + 1, sizeof *inputs);
+    for (uint32_t i = 0; i < f->n_inputs; i++) inputs[i] = h.values[f->inputs[i]->id];
+    qsort(inputs, f->n_inputs, sizeof *inputs, by_hash);
+    for (uint32_t i = 0; i < f->n_inputs; i++) assay_buf_printf(&b, "%s\n", inputs[i].hex);
+    free(inputs);
     finish(&b, out);
     free(h.values);
     free(h.ops);

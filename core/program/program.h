@@ -171,8 +171,9 @@ uint8_t assay_const_unpacked(const assay_mil_const *c, uint64_t i);             
 const assay_mil_value *assay_value_skip_layout(const assay_mil_value *v);
 /* SHA-256 of a constant's UNPACKED little-endian elements (truth.json's weight_references); "" when absent. */
 void assay_const_digest(const assay_mil_const *c, char hex[65]);
-/* Structural digest of a program: equal programs (ops, data flow, types, constants by bytes; not names of values, not
- * attribute order, not where constants are stored) have equal digests. */
+/* Structural digest of a program: equal programs (ops, data flow, types, constants by bytes, names of functions, inputs and
+ * outputs; not names of inner values, not the order of inputs, outputs or attributes, not where constants are stored) have
+ * equal digests. Reads all constants. */
 void assay_program_digest(const assay_program *p, char hex[65]);
 /* {"function": {...}}: versions, opset, op histograms (all, reachable), features, weights; the JSON of `assay inspect`. */
 assay_json *assay_program_facts(const assay_program *p);
