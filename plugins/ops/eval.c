@@ -1,6 +1,7 @@
 /* Inputs, outputs and scratch of an op while it runs. */
 #include "ops/eval.h"
 #include "ops/slots.h"
+#include "ops/pool.h"
 #include "base/threads.h"
 #include <math.h>
 #include <stdlib.h>
@@ -55,7 +56,7 @@ void *assay_eval_scratch(assay_eval *ev, uint64_t count, uint64_t size, assay_er
     int64_t n = (int64_t)(count * size);
     if (n == 0) n = 1;
     assay_own_tensor *own = scratch_tensor(ev);
-    if (assay_tensor_new(ASSAY_U8, 1, &n, own, err) != ASSAY_OK) return NULL;
+    if (assay_pool_take(ev->pool, ASSAY_U8, 1, &n, own, err) != ASSAY_OK) return NULL;
     return own->t.data;
 }
 
@@ -80,26 +81,6 @@ const assay_tensor *assay_eval_in_at(assay_eval *ev, const char *key, uint32_t i
 
 const assay_tensor *assay_eval_in(assay_eval *ev, const char *key) { return assay_eval_in_at(ev, key, 0); }
 
-/* Conversion in pieces that threads share. */
-typedef struct convert_job { const assay_kernels *k; int32_t to, from; void *dst; const void *src; int64_t n; } convert_job;
-enum { CONVERT_PIECE = 1 << 16 };
-
-static void convert_piece(void *ctx, uint64_t i, uint32_t worker) {
-    const convert_job *j = ctx;
-    (void)worker;
-    int64_t at = (int64_t)i * CONVERT_PIECE, n = j->n - at < CONVERT_PIECE ? j->n - at : CONVERT_PIECE;
-    char *dst = (char *)j->dst + (size_t)at * assay_dtype_size(j->to);
-    const char *src = (const char *)j->src + (size_t)at * assay_dtype_size(j->from);
-    if (j->from == ASSAY_F16 && j->to == ASSAY_F32) j->k->f16_to_f32((const uint16_t *)(const void *)src, (float *)(void *)dst, n);
-    else if (j->from == ASSAY_F32 && j->to == ASSAY_F16) j->k->f32_to_f16((const float *)(const void *)src, (uint16_t *)(void *)dst, n);
-    else assay_convert(j->to, dst, j->from, src, (size_t)n);
-}
-
-void assay_eval_convert(const assay_eval *ev, int32_t to, void *dst, int32_t from, const void *src, int64_t n) {
-    convert_job j = { ev->k, to, from, dst, src, n };
-    assay_eval_parallel(ev, (n + CONVERT_PIECE - 1) / CONVERT_PIECE, CONVERT_PIECE, convert_piece, &j);
-}
-
 const void *assay_eval_as(assay_eval *ev, const assay_tensor *t, int32_t dtype, assay_error *err) {
     if (t->dtype == dtype) return t->data;
     int64_t n = assay_tensor_count(t);
@@ -119,7 +100,7 @@ assay_tensor *assay_eval_out(assay_eval *ev, uint32_t i, assay_error *err) {
     if (!s->ref) {
         const assay_mil_type *t = ev->out_types[i];
         assay_own_tensor own;
-        if (assay_tensor_new(ev->out_dtypes[i], t->rank, t->dims, &own, err) != ASSAY_OK) return NULL;
+        if (assay_pool_take(ev->pool, ev->out_dtypes[i], t->rank, t->dims, &own, err) != ASSAY_OK) return NULL;
         assay_slot_own(s, &own);
     }
     return &s->t;

@@ -27,6 +27,7 @@ typedef struct assay_eval {
     struct assay_slot *slots;                    /* by value id */
     struct assay_slot *outs;                     /* n_out */
     struct assay_scratch *scratch;
+    struct assay_pool *pool;
 } assay_eval;
 
 /* ---- inputs; NULL: absent. Literals and constants are tensors like any other. */
@@ -38,7 +39,7 @@ const void *assay_eval_as(assay_eval *ev, const assay_tensor *t, int32_t dtype, 
 const double *assay_eval_rows(assay_eval *ev, const assay_tensor *x, uint32_t axes, int64_t *outer, int64_t *n, assay_error *err);
 /* ---- outputs */
 bool assay_eval_wide(const assay_eval *ev);                          /* the op works in float64: output 0 is held so, or is no float */
-assay_tensor *assay_eval_out(assay_eval *ev, uint32_t i, assay_error *err);      /* allocated on first call, zeroed; NULL: out of memory */
+assay_tensor *assay_eval_out(assay_eval *ev, uint32_t i, assay_error *err);      /* made on first call, contents undefined; NULL: out of memory */
 /* Output i is the memory of `in` with the output's shape (same number of elements, same dtype): no copy. */
 assay_status assay_eval_share(assay_eval *ev, uint32_t i, const assay_tensor *in, assay_error *err);
 /* Output i takes over `own` (emptied), converted when it is held otherwise. */
@@ -63,6 +64,8 @@ assay_status assay_map_args(assay_eval *ev, const char *const *keys, assay_map_f
  * ASSAY_COPY_RANK). */
 enum { ASSAY_COPY_RANK = 2 * ASSAY_RANK_MAX };
 void assay_copy_strided(size_t size, uint32_t rank, const int64_t *shape, void *dst, const int64_t *dst_stride, const void *src, const int64_t *src_stride);
+/* n contiguous elements between any two types, each rounded once, on the eval's threads. */
+void assay_eval_convert(const assay_eval *ev, int32_t to, void *dst, int32_t from, const void *src, int64_t n);
 /* Calls fn on `threads` threads when n * work (elements touched) is worth it, else in the caller. */
 void assay_eval_parallel(const assay_eval *ev, int64_t n, int64_t work, void (*fn)(void *ctx, uint64_t i, uint32_t worker), void *ctx);
 

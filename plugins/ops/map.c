@@ -84,16 +84,7 @@ static void store(const map_job *j, int64_t at, double *v, int64_t n) {
     char *dst = j->out + (size_t)at * assay_dtype_size(j->out_dtype);
     for (int64_t e = 0; e < n; e++)
         v[e] = v[e] != v[e] ? (double)NAN : v[e];
-    if (j->out_dtype == ASSAY_F16) {
-        /* Where float32 holds the value exactly the vector conversion is the one rounding. */
-        float f[ASSAY_MAP_PIECE];
-        bool exact = true;
-        for (int64_t e = 0; e < n; e++) {
-            f[e] = (float)v[e];
-            exact &= (double)f[e] == v[e];
-        }
-        if (exact) { j->k->f32_to_f16(f, (uint16_t *)(void *)dst, n); return; }
-    }
+    if (j->out_dtype == ASSAY_F16) { assay_narrow_f64_f16(j->k, v, (uint16_t *)(void *)dst, n); return; }
     assay_convert(j->out_dtype, dst, ASSAY_F64, v, (size_t)n);
 }
 

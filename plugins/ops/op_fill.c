@@ -50,7 +50,8 @@ static assay_status eval_band(assay_eval *ev, assay_error *err) {
     size_t size = assay_dtype_size(out->dtype);
     int64_t rows = x->shape[x->rank - 2], columns = x->shape[x->rank - 1], count = assay_tensor_count(x);
     char *dst = out->data;
-    for (int64_t at = 0; at < count; at++) {                            /* the output begins as zeros */
+    memset(dst, 0, (size_t)count * size);
+    for (int64_t at = 0; at < count; at++) {
         int64_t j = at % columns, i = at / columns % rows;
         if ((lower < 0 || i - j <= lower) && (upper < 0 || j - i <= upper)) memcpy(dst + (size_t)at * size, src + (size_t)at * size, size);
     }

@@ -13,6 +13,6 @@ void assay_slot_own(assay_slot *s, assay_own_tensor *own);           /* takes th
 void assay_slot_share(assay_slot *s, const assay_slot *from);
 void assay_scratch_free(assay_scratch *s);
 void assay_canonical_nan(const assay_tensor *t);                     /* NaNs of a contiguous fp32 or float64 tensor */
-/* n contiguous elements between float types, on the eval's threads. */
-void assay_eval_convert(const assay_eval *ev, int32_t to, void *dst, int32_t from, const void *src, int64_t n);
+/* float64 to fp16 with one rounding, through float32 rounded to odd. */
+void assay_narrow_f64_f16(const assay_kernels *k, const double *src, uint16_t *dst, int64_t n);
 #endif

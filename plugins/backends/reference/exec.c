@@ -34,6 +34,7 @@ assay_status assay_exec_open(const assay_program *p, const assay_exec_options *o
     e->arena = assay_arena_new();
     e->types = assay_program_new(p->spec_version);
     e->k = assay_kernels_best();
+    e->pool = assay_pool_new();
     keep_options(e, o);
     assay_status s = pick_function(e, err);
     if (s == ASSAY_OK) {
@@ -54,6 +55,7 @@ void assay_exec_close(assay_exec *e) {
     if (!e) return;
     clear_slots(e);
     free(e->slots);
+    assay_pool_free(e->pool);
     assay_program_free(e->types);
     assay_arena_free(e->arena);
     free(e);

@@ -4,6 +4,7 @@
 #define ASSAY_EXEC_PLAN_H
 #include "backends/reference/exec.h"
 #include "ops/slots.h"
+#include "ops/pool.h"
 
 typedef struct assay_exec_step {
     const assay_mil_op *op; const assay_op_def *def;
@@ -21,6 +22,7 @@ struct assay_exec {
     assay_exec_options o;
     uint8_t *declared;                           /* by value id: an ancestor of the cut, held as declared (NULL: no cut) */
     assay_slot *slots;                           /* by value id */
+    assay_pool *pool;                            /* memory of slots and scratch */
     assay_exec_block *body;
     assay_program *types;                        /* arena of types inferred at open */
     assay_program *run_types;                    /* and during one run; NULL between runs */

@@ -201,7 +201,7 @@ static assay_status run_step(assay_exec *e, const assay_exec_step *s, assay_erro
     int32_t *held = assay_xcalloc(op->n_outs + 1u, sizeof *held);
     for (uint32_t k = 0; k < op->n_outs; k++) held[k] = assay_exec_held(e, op->outs[k]);
     assay_eval ev = { .op = op, .k = e->k, .threads = e->o.threads, .n_out = op->n_outs, .out_types = s->types, .out_dtypes = held,
-                      .slots = e->slots, .outs = outs, .scratch = &scratch };
+                      .slots = e->slots, .outs = outs, .scratch = &scratch, .pool = e->pool };
     assay_status st = s->def->eval(&ev, err);
     for (uint32_t k = 0; k < op->n_outs; k++) {
         const assay_mil_value *v = s->op->outs[k];
