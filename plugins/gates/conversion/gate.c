@@ -11,6 +11,7 @@ typedef struct conversion {
 } conversion;
 
 /* ---- reporting */
+__attribute__((format(printf, 5, 0)))
 static void say(report *r, bool invalid, const char *code, const char *where, const char *fmt, va_list ap) {
     char message[400];
     vsnprintf(message, sizeof message, fmt, ap);
