@@ -9,7 +9,7 @@
 
 /* Loops whose bodies must be straight code, so that small arrays live in registers. */
 #if defined(__clang__)
-#define UNROLL _Pragma("unroll")
+#define UNROLL _Pragma("clang loop unroll(full)")
 #else
 #define UNROLL _Pragma("GCC unroll 16")
 #endif
