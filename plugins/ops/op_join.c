@@ -8,6 +8,12 @@ static assay_status concat_axis(const assay_mil_op *op, uint32_t rank, uint32_t 
     return assay_axis(op, "axis", assay_arg_int(op, "axis", 0), rank, axis, err);
 }
 
+/* Scalars join as vectors of one element. */
+static void joined_shape(const assay_mil_op *op, uint32_t v, assay_shape *x) {
+    assay_arg_shape(op, "values", v, x);
+    if (x->rank == 0) *x = (assay_shape){ .rank = 1, .d = { 1 } };
+}
+
 static assay_status infer_concat(assay_program *p, const assay_mil_op *op, const assay_mil_type **out, uint32_t n_out, assay_error *err) {
     (void)n_out;
     assay_shape s, x;
@@ -15,10 +21,10 @@ static assay_status infer_concat(assay_program *p, const assay_mil_op *op, const
     char a[160], b[160];
     ASSAY_TRY(assay_op_check_args(op, err));
     bool interleave = assay_arg_bool(op, "interleave", false);
-    assay_arg_shape(op, "values", 0, &s);
+    joined_shape(op, 0, &s);
     ASSAY_TRY(concat_axis(op, s.rank, &axis, err));
     for (uint32_t v = 1; v < assay_arg_count(op, "values"); v++) {
-        assay_arg_shape(op, "values", v, &x);
+        joined_shape(op, v, &x);
         if (assay_arg_type(op, "values", v)->dtype != assay_arg_dtype(op, "values")) return assay_op_fail(err, op, "values must have one type");
         bool fits = x.rank == s.rank;
         for (uint32_t i = 0; fits && i < s.rank; i++) {
@@ -53,9 +59,10 @@ static assay_status eval_concat(assay_eval *ev, assay_error *err) {
     int64_t at = 0;
     ASSAY_TRY(concat_axis(ev->op, ev->out_types[0]->rank, &axis, err));
     for (uint32_t v = 0; v < n; v++) {
-        const assay_tensor *x = assay_eval_in_at(ev, "values", v);
-        ASSAY_TRY(place(ev, x, axis, interleave ? v : at, interleave ? n : 1, err));
-        at += x->shape[axis];
+        assay_tensor x = *assay_eval_in_at(ev, "values", v);
+        if (x.rank == 0) { x.rank = 1; x.shape[0] = x.stride[0] = 1; }
+        ASSAY_TRY(place(ev, &x, axis, interleave ? v : at, interleave ? n : 1, err));
+        at += x.shape[axis];
     }
     return ASSAY_OK;
 }

@@ -93,7 +93,9 @@ static assay_status infer(assay_program *p, const assay_mil_op *op, const assay_
         if (!(axes >> i & 1)) s.d[s.rank++] = x.d[i];
         else if (keep) s.d[s.rank++] = 1;
     }
-    out[0] = assay_shape_type(p, is_arg(op) ? ASSAY_MIL_INT32 : assay_arg_dtype(op, "x"), &s);
+    int32_t index = assay_mil_dtype_parse(assay_arg_text(op, "output_dtype", "int32"));
+    if (is_arg(op) && index != ASSAY_MIL_INT32 && index != ASSAY_MIL_UINT16) return assay_op_fail(err, op, "output_dtype must be int32 or uint16");
+    out[0] = assay_shape_type(p, is_arg(op) ? index : assay_arg_dtype(op, "x"), &s);
     return ASSAY_OK;
 }
 
@@ -124,7 +126,8 @@ static assay_status eval(assay_eval *ev, assay_error *err) {
 static const assay_op_param p_axes[] = { ASSAY_X("num", "tensor"), { "axes", "int", NULL, ASSAY_ARG_CONST, "axes to reduce, default all" },
     { "keep_dims", "bool", "false", ASSAY_ARG_CONST, "leave axes of size 1" }, ASSAY_END };
 static const assay_op_param p_axis[] = { ASSAY_X("num", "tensor"), { "axis", "int", "-1", ASSAY_ARG_CONST, "axis to search" },
-    { "keep_dims", "bool", "false", ASSAY_ARG_CONST, "leave an axis of size 1" }, ASSAY_END };
+    { "keep_dims", "bool", "false", ASSAY_ARG_CONST, "leave an axis of size 1" },
+    { "output_dtype", "str", "\"int32\"", ASSAY_ARG_CONST, "int32 or uint16 (from iOS17)" }, ASSAY_END };
 #define REDUCE(NAME, PARAMS, TEXT) static const assay_op_def def_##NAME = { "reduce_" #NAME, TEXT, "CoreML5", 0, PARAMS, infer, NULL, eval }
 REDUCE(sum, p_axes, "sum");
 REDUCE(mean, p_axes, "mean");

@@ -211,6 +211,38 @@ static void types_agree(void) {
     for (size_t i = 0; i < sizeof groups / sizeof *groups; i++) each_case(groups[i], types_case);
 }
 
+/* Public models of other people's making: read, and their declared types agree with the rules. */
+static bool is_model(const char *path) {
+    size_t n = strlen(path);
+    return (n > 10 && !strcmp(path + n - 10, ".mlpackage")) || (n > 9 && !strcmp(path + n - 9, ".mlmodelc"));
+}
+
+static unsigned walk_public(const char *folder) {
+    char **names;
+    size_t n;
+    unsigned models = 0;
+    if (assay_list_dir(folder, &names, &n, NULL)) return 0;
+    for (size_t i = 0; i < n; i++) {
+        char *path = assay_path_join(folder, names[i]);
+        if (assay_is_dir(path) && !is_model(path)) models += walk_public(path);
+        else if (is_model(path) && !strstr(path, "-lfs-")) {
+            types_case(path, NULL);
+            models++;
+        }
+        free(path);
+    }
+    assay_list_free(names, n);
+    return models;
+}
+
+static void public_models_are_read(void) {
+    const char *shared = shared_or_skip();
+    if (!shared) return;
+    char *dir = assay_path_join(shared, "corpus/public");
+    CU_ASSERT(walk_public(dir) >= 25);
+    free(dir);
+}
+
 static void work_folder(void) {
     static char template[] = "/tmp/assay-corpus-XXXXXX";
     work_dir = mkdtemp(template);
@@ -222,4 +254,4 @@ static void clean_up(void) { if (work_dir) assay_remove_tree(work_dir, NULL); }
 ASSAY_SUITE("program on the corpus", TEST(work_folder), TEST(facts_of_attention), TEST(facts_of_torch), TEST(facts_of_ops), TEST(facts_of_const),
             TEST(facts_of_compressed), TEST(facts_of_state), TEST(facts_of_multifunction), TEST(facts_of_structure), TEST(round_trip_of_attention),
             TEST(round_trip_of_torch), TEST(round_trip_of_ops), TEST(round_trip_of_const), TEST(round_trip_of_compressed), TEST(round_trip_of_state),
-            TEST(round_trip_of_multifunction), TEST(round_trip_of_structure), TEST(types_agree), TEST(clean_up))
+            TEST(round_trip_of_multifunction), TEST(round_trip_of_structure), TEST(types_agree), TEST(public_models_are_read), TEST(clean_up))
