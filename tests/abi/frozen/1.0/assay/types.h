@@ -46,7 +46,11 @@ enum { ASSAY_DEV_UNKNOWN = 0, ASSAY_DEV_NONE, ASSAY_DEV_CPU, ASSAY_DEV_GPU, ASSA
 typedef struct assay_sample { uint32_t process, block, slot, arm; uint64_t start_ns, dur_ns; uint32_t flags, reserved; } assay_sample;
 typedef struct assay_program assay_program;      /* opaque; walk it with assay.program/1 */
 typedef struct assay_params assay_params;
-typedef struct assay_host {                      /* deliberately tiny: everything else is an interface asked for by name */
+/* What the program gives to a plugin. Deliberately tiny: everything else is an interface asked for by name. Any thread of the plugin
+ * may call it while one of the plugin's callbacks runs. log: level 0 debug, 1 information, 2 warning, 3 error; only warnings and
+ * errors are shown, on stderr. param: ASSAY_E_MISSING for a name that is not in the plugin's own table, ASSAY_E_RANGE after the
+ * last value (at once when a parameter without default was not given). get: an interface once shipped never changes. */
+typedef struct assay_host {
     uint32_t struct_size, abi; void *ctx;
     void         (*log)(void *ctx, int32_t level, const char *msg);
     assay_status (*param)(const assay_params *, const char *name, uint32_t index, assay_value *out);  /* validated, defaulted; ASSAY_E_RANGE after the last */
