@@ -1,4 +1,5 @@
-/* The conversion gate on packages that Apple's converter wrote, and on MIL text of ours, rule by rule (M numbers in the names). */
+/* The conversion gate on packages that Apple's converter wrote, and on MIL text of ours, rule by rule (M numbers in the names).
+ */
 #include "unit/suite.h"
 #include "ops/builtin.h"
 #include "plugin/evidence.h"
@@ -7,20 +8,23 @@
 static assay_registry *registry;
 static const char *shared;
 
+static void open_gate(void) {
+    assay_error err = {0};
+    if (registry) return;
+    assay_ops_register();
+    registry = assay_registry_new();
+    CU_ASSERT_EQUAL_FATAL(assay_registry_load_file(registry, ASSAY_BUILD_DIR "/bin/gates/conversion.so", &err), ASSAY_OK);
+}
+
 static bool ready(void) {
-    if (!registry) {
-        assay_ops_register();
-        registry = assay_registry_new();
-        assay_error err = { 0 };
-        CU_ASSERT_EQUAL_FATAL(assay_registry_load_file(registry, ASSAY_BUILD_DIR "/bin/gates/conversion.so", &err), ASSAY_OK);
-    }
+    open_gate();
     shared = shared_or_skip();
     return shared != NULL;
 }
 
 static void add(assay_evidence_set *ev, const char *role, const char *group, const char *name) {
     char path[512];
-    assay_error err = { 0 };
+    assay_error err = {0};
     snprintf(path, sizeof path, "%s/corpus/coremltools/%s/%s/model.mlpackage", shared, group, name);
     if (assay_evidence_add_file(ev, role, path, &err)) printf("\n  %s\n", err.message);
     CU_ASSERT_EQUAL_FATAL(err.code, 0);
@@ -28,7 +32,7 @@ static void add(assay_evidence_set *ev, const char *role, const char *group, con
 
 static assay_json *judge(assay_evidence_set *ev, const char *params) {
     assay_json *p = NULL, *v = NULL;
-    assay_error err = { 0 };
+    assay_error err = {0};
     if (params) CU_ASSERT_EQUAL_FATAL(assay_json_parse(params, strlen(params), "params", &p, &err), ASSAY_OK);
     if (assay_judge(registry, "conversion", p, ev, &v, &err)) printf("\n  %s\n", err.message);
     CU_ASSERT_PTR_NOT_NULL_FATAL(v);
@@ -48,7 +52,7 @@ static void codes_of(const assay_json *list, assay_buf *b) {
 }
 
 static void expect(assay_json *v, const char *want, const char *what) {
-    assay_buf b = { 0 };
+    assay_buf b = {0};
     assay_buf_printf(&b, "%s:", assay_printed_verdict(v));
     codes_of(assay_json_path(v, "validity.reasons"), &b);
     assay_buf_str(&b, " |");
@@ -141,6 +145,188 @@ static void absent_evidence_is_not_measured(void) {
     expect(judge(ev, "{\"function\":\"other\"}"), "invalid: function_missing |", "no such function");
 }
 
+/* ---- MIL text of ours: [1, 2, 4], one head of size 4, so the scale is 0.5 */
+#define T "tensor<fp32, [1, 2, 4]> "
+#define W4 "tensor<fp32, [4, 4]>"
+#define IDENTITY "([[1.0, 0.0, 0.0, 0.5], [0.0, 1.0, 0.0, 0.0], [0.0, 0.0, 1.0, 0.0], [0.0, 0.25, 0.0, 1.0]])"
+#define TRANSPOSED "([[1.0, 0.0, 0.0, 0.0], [0.0, 1.0, 0.0, 0.25], [0.0, 0.0, 1.0, 0.0], [0.5, 0.0, 0.0, 1.0]])"
+#define HALVED "([[0.5, 0.0, 0.0, 0.25], [0.0, 0.5, 0.0, 0.0], [0.0, 0.0, 0.5, 0.0], [0.0, 0.125, 0.0, 0.5]])"
+#define WEIGHT(name, values) W4 " " name " = const()[name = string(\"" name "\"), val = " W4 values "];\n"
+#define LINEAR(out, w) T out " = linear(weight = " w ", x = x)[name = string(\"" out "\")];\n"
+#define SCALAR(name, v) "fp32 " name " = const()[name = string(\"" name "\"), val = fp32(" v ")];\n"
+#define OP(out, text) T out " = " text "[name = string(\"" out "\")];\n"
+#define SDPA(out, q, k, v) OP(out, "scaled_dot_product_attention(key = " k ", query = " q ", value = " v ")")
+#define FLAGS                                                                                                                    \
+    "bool no = const()[name = string(\"no\"), val = bool(false)];\nbool yes = const()[name = string(\"yes\"), val = "            \
+    "bool(true)];\nint32 ax = const()[name = string(\"ax\"), val = int32(-1)];\n"
+#define PROJECTIONS WEIGHT("w", IDENTITY) LINEAR("q", "w") LINEAR("k", "w") LINEAR("v", "w")
+#define EXPLICIT(q, k, v)                                                                                                        \
+    FLAGS "tensor<fp32, [1, 2, 2]> s = matmul(transpose_x = no, transpose_y = yes, x = " q ", y = " k                            \
+          ")[name = string(\"s\")];\n"                                                                                           \
+          "tensor<fp32, [1, 2, 2]> p = softmax(axis = ax, x = s)[name = string(\"p\")];\n" OP(                                   \
+              "attn", "matmul(transpose_x = no, transpose_y = no, x = p, y = " v ")")
+#define CONTROL PROJECTIONS SCALAR("half", "0.5") OP("qs", "mul(x = q, y = half)") EXPLICIT("qs", "k", "v")
+
+static void add_mil(assay_evidence_set *ev, const char *role, const char *inputs, const char *body, const char *outputs) {
+    char *text = assay_xprintf("program(1.3)\n{\n func main<ios18>(%s) {\n%s } -> (%s);\n}\n", inputs, body, outputs);
+    assay_program *p = NULL;
+    assay_error err = {0};
+    if (assay_program_parse_mil(text, strlen(text), role, NULL, &p, &err)) printf("\n  %s\n%s\n", err.message, text);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(p);
+    assay_evidence_add_program(ev, role, "", NULL, ASSAY_ORIGIN_IMPORTED, "", p);
+    free(text);
+}
+
+static assay_json *judge_mil(const char *candidate, const char *control) {
+    assay_evidence_set *ev = assay_evidence_new();
+    open_gate();
+    add_mil(ev, "candidate", T "x", candidate, "attn");
+    if (control) add_mil(ev, "control", T "x", control, "attn");
+    return judge(ev, NULL);
+}
+
+static const char *message_of(const assay_json *v, const char *code) {
+    const assay_json *list = assay_json_get(v, "reasons");
+    for (size_t i = 0; i < assay_json_len(list); i++)
+        if (!strcmp(assay_json_string(assay_json_at(list, i), "code", ""), code))
+            return assay_json_string(assay_json_at(list, i), "message", "");
+    return "";
+}
+
+static void says(assay_json *v, const char *code, const char *words) {
+    const char *message = message_of(v, code);
+    CU_ASSERT_PTR_NOT_NULL(strstr(message, words));
+    if (!strstr(message, words)) printf("\n  %s\n", message);
+    assay_json_free(v);
+}
+
+static void M7_scales_are_found_wherever_they_stand(void) {
+    expect(judge_mil(PROJECTIONS SDPA("attn", "q", "k", "v"), CONTROL), "pass: |", "fused");
+    expect(judge_mil(PROJECTIONS SCALAR("c", "0.5") OP("ks", "mul(x = c, y = k)") SDPA("attn", "q", "ks", "v"), CONTROL),
+           "kill: | double_scale", "on the key");
+    expect(judge_mil(PROJECTIONS SCALAR("c", "2.0") OP("qs", "real_div(x = q, y = c)") SDPA("attn", "qs", "k", "v"), CONTROL),
+           "kill: | double_scale", "as a division");
+    expect(judge_mil(PROJECTIONS SCALAR("c", "0.70710678") OP("qs", "mul(x = q, y = c)") OP("ks", "mul(x = k, y = c)")
+                         SDPA("attn", "qs", "ks", "v"),
+                     CONTROL),
+           "kill: | double_scale", "half on each side");
+    expect(judge_mil(PROJECTIONS SCALAR("c", "0.5")
+                         OP("qs", "mul(x = q, y = c)") "tensor<int32, [3]> sh = const()[name = string(\"sh\"), val = "
+                                                       "tensor<int32, [3]>([1, 2, 4])];\n" OP("qr", "reshape(shape = sh, x = qs)")
+                                                           SDPA("attn", "qr", "k", "v"),
+                     CONTROL),
+           "kill: | double_scale", "behind a reshape");
+    expect(judge_mil(WEIGHT("h", HALVED) PROJECTIONS LINEAR("qh", "h") SDPA("attn", "qh", "k", "v"), CONTROL),
+           "kill: | double_scale", "folded in the weights");
+    expect(judge_mil(PROJECTIONS SCALAR("c", "0.3") OP("qs", "mul(x = q, y = c)") SDPA("attn", "qs", "k", "v"), CONTROL),
+           "pass: |", "another factor is not the scale");
+    expect(judge_mil(PROJECTIONS SCALAR("c", "0.5") OP("vs", "mul(x = v, y = c)") SDPA("attn", "q", "k", "vs"), CONTROL),
+           "pass: |", "the value is not scaled by the op");
+}
+
+static void M16_weights_are_compared_however_they_are_spelled(void) {
+    expect(judge_mil(WEIGHT("w", IDENTITY) WEIGHT("wt", TRANSPOSED)
+                         FLAGS OP("q", "matmul(transpose_x = no, transpose_y = no, x = x, y = wt)") LINEAR("k", "w")
+                             LINEAR("v", "w") SDPA("attn", "q", "k", "v"),
+                     CONTROL),
+           "pass: |", "a transposed matmul operand");
+    expect(judge_mil(WEIGHT("w", IDENTITY) WEIGHT("wt", TRANSPOSED) LINEAR("q", "wt") LINEAR("k", "w") LINEAR("v", "w")
+                         SDPA("attn", "q", "k", "v"),
+                     CONTROL),
+           "invalid: arms_not_comparable |", "transposed by mistake");
+    expect(judge_mil(WEIGHT("w", IDENTITY) WEIGHT("h", HALVED) LINEAR("q", "w") LINEAR("k", "w") LINEAR("v", "h")
+                         SDPA("attn", "q", "k", "v"),
+                     CONTROL),
+           "invalid: arms_not_comparable |", "the value's weights differ");
+    expect(judge_mil("tensor<fp32, [4, 4, 1, 1]> w = const()[name = string(\"w\"), val = tensor<fp32, [4, 4, 1, 1]>([[[[1.0]], "
+                     "[[0.0]], [[0.0]], [[0.5]]], [[[0.0]], [[1.0]], [[0.0]], [[0.0]]], "
+                     "[[[0.0]], [[0.0]], [[1.0]], [[0.0]]], [[[0.0]], [[0.25]], [[0.0]], [[1.0]]]])];\n" OP(
+                         "q", "conv(weight = w, x = x)") OP("k", "conv(weight = w, x = x)") OP("v", "conv(weight = w, x = x)")
+                         SDPA("attn", "q", "k", "v"),
+                     CONTROL),
+           "pass: |", "[O,I,1,1]");
+    expect(judge_mil(PROJECTIONS SDPA("attn", "q", "k", "v"),
+                     WEIGHT("h", HALVED) PROJECTIONS LINEAR("qh", "h") EXPLICIT("qh", "k", "v")),
+           "pass: |", "the control's scale is in its weights");
+}
+
+static void M5_exactly_so_many_that_reach_an_output(void) {
+    expect(judge_mil(PROJECTIONS SDPA("attn", "q", "k", "v") SDPA("unused", "q", "k", "v"), CONTROL), "pass: |",
+           "an op that reaches no output does not count");
+    expect(judge_mil(PROJECTIONS SDPA("unused", "q", "k", "v") SCALAR("half", "0.5") OP("qs", "mul(x = q, y = half)")
+                         EXPLICIT("qs", "k", "v"),
+                     CONTROL),
+           "kill: | not_fused", "only the unused one is fused");
+    expect(judge_mil(PROJECTIONS SDPA("a", "q", "k", "v") SDPA("attn", "a", "k", "v"), NULL),
+           "kill: | projections_outside attention_not_exposed not_fused", "two in a row");
+}
+
+static void M1_M4_M8_M9_say_why_it_was_decomposed(void) {
+    if (!ready()) return;
+    assay_evidence_set *ev = assay_evidence_new();
+    add(ev, "candidate", "torch", "sdpa_iOS17_fp16");
+    says(judge(ev, NULL), "not_fused", "decomposed by target: the op exists from ios18 on, this function is ios17");
+    ev = assay_evidence_new();
+    add(ev, "candidate", "torch", "sdpa_scale_default_value_iOS18_fp32");
+    says(judge(ev, NULL), "not_fused", "the source gave a scale (even the default value decomposes)");
+    says(judge_mil(PROJECTIONS EXPLICIT("q", "k", "v"), NULL), "not_fused", "the source gave scale=1.0");
+    says(judge_mil(PROJECTIONS OP("attn", "add(x = q, y = k)"), NULL), "not_fused", "no explicit attention either");
+}
+
+static void M2_M12_M13_operands_must_fit(void) {
+    assay_evidence_set *ev = assay_evidence_new();
+    open_gate();
+    add_mil(ev, "candidate", T "x, tensor<fp32, [3, 2, 4]> y",
+            PROJECTIONS
+            "tensor<fp32, [3, 2, 4]> ky = linear(weight = w, x = y)[name = string(\"ky\")];\n" SDPA("attn", "q", "ky", "v"),
+            "attn");
+    expect(judge(ev, NULL), "kill: | op_contract_violated", "another batch");
+    ev = assay_evidence_new();
+    add_mil(ev, "candidate", "tensor<fp32, [2, 4]> x",
+            WEIGHT("w", IDENTITY) "tensor<fp32, [2, 4]> q = linear(weight = w, x = x)[name = string(\"q\")];\n"
+                                  "tensor<fp32, [2, 4]> attn = scaled_dot_product_attention(key = q, query = q, value = q)[name "
+                                  "= string(\"attn\")];\n",
+            "attn");
+    expect(judge(ev, NULL), "kill: | op_contract_violated", "rank 2");
+}
+
+static void M11_the_op_has_no_scale_input(void) {
+    says(judge_mil(PROJECTIONS SCALAR("c", "1.0")
+                       OP("attn", "scaled_dot_product_attention(key = k, query = q, scale = c, value = v)"),
+                   NULL),
+         "op_contract_violated", "no parameter 'scale'");
+}
+
+static void M17_M18_facts_are_reported(void) {
+    if (!ready()) return;
+    assay_evidence_set *ev = assay_evidence_new();
+    add(ev, "candidate", "attention", "fused_boolmask_const_tiny_fp32");
+    assay_json *v = judge(ev, NULL);
+    const assay_json *details = assay_json_get(v, "details"),
+                     *site = assay_json_at(assay_json_get(details, "attention.candidate"), 0);
+    CU_ASSERT(assay_json_bool(site, "masked", false));
+    CU_ASSERT_EQUAL(assay_json_int(assay_json_get(details, "facts.candidate"), "spec_version", 0), 9);
+    CU_ASSERT_FALSE(assay_json_bool(assay_json_get(details, "facts.candidate"), "has_state", true));
+    CU_ASSERT_PTR_NOT_NULL(assay_json_string(assay_json_get(details, "facts.candidate"), "version", NULL));
+    assay_json_free(v);
+}
+
+static void absent_weight_file_is_said(void) {
+    char path[512];
+    if (!ready()) return;
+    assay_evidence_set *ev = assay_evidence_new();
+    assay_error err = {0};
+    snprintf(path, sizeof path, "%s/cases/fused-only-in-a-name/good.mil", shared);
+    CU_ASSERT_EQUAL_FATAL(assay_evidence_add_file(ev, "candidate", path, &err), ASSAY_OK);
+    snprintf(path, sizeof path, "%s/cases/fused-only-in-a-name/control.mil", shared);
+    CU_ASSERT_EQUAL_FATAL(assay_evidence_add_file(ev, "control", path, &err), ASSAY_OK);
+    assay_json *v = judge(ev, NULL);
+    char *text = assay_json_print(assay_json_path(v, "details.rules"));
+    CU_ASSERT_PTR_NOT_NULL(strstr(text, "weight file absent"));
+    free(text);
+    expect(v, "pass: |", "by type and place");
+}
+
 /* ---- every package by its tags: what the gate says of it alone */
 static bool has_tag(const assay_json *tags, const char *tag) {
     for (size_t i = 0; i < assay_json_len(tags); i++)
@@ -160,7 +346,7 @@ static void classify(const char *group, const char *name) {
     assay_evidence_set *ev = assay_evidence_new();
     add(ev, "candidate", group, name);
     assay_json *v = judge(ev, NULL);
-    assay_buf codes = { 0 };
+    assay_buf codes = {0};
     codes_of(assay_json_get(v, "reasons"), &codes);
     const char *got = codes.data ? codes.data : "";
     bool twice = strstr(name, "double_scale") || strstr(name, "prescaled_noscale"), bare = !strcmp(name, "manual_iOS18_fp16");
@@ -172,7 +358,8 @@ static void classify(const char *group, const char *name) {
     if (has_tag(tags, "no-projection")) CU_ASSERT_PTR_NOT_NULL(strstr(got, "projections_outside"));
     if (!has_tag(tags, "no-projection") && !strcmp(group, "attention")) CU_ASSERT_PTR_NULL(strstr(got, "projections_outside"));
     if (has_tag(tags, "residual")) CU_ASSERT_PTR_NOT_NULL(strstr(got, "attention_not_exposed"));
-    if (getenv("SHOW")) printf("\n  %-48s fused %d softmax %d:%s%s", name, (int)fused, (int)softmax, got, bare ? " (written by hand)" : "");
+    if (getenv("SHOW"))
+        printf("\n  %-48s fused %d softmax %d:%s%s", name, (int)fused, (int)softmax, got, bare ? " (written by hand)" : "");
     assay_buf_free(&codes);
     assay_json_free(v);
     assay_json_free(c);
@@ -180,7 +367,7 @@ static void classify(const char *group, const char *name) {
 }
 
 static void every_package_is_classified_by_its_tags(void) {
-    static const char *const groups[] = { "attention", "torch" };
+    static const char *const groups[] = {"attention", "torch"};
     if (!ready()) return;
     int n = 0;
     for (size_t i = 0; i < 2; i++) {
@@ -200,7 +387,12 @@ static void every_package_is_classified_by_its_tags(void) {
 
 static void tear_down(void) { assay_registry_free(registry); }
 
-ASSAY_SUITE("conversion", TEST(M5_M6_M55_fused_beside_explicit_passes), TEST(M5_M71_explicit_as_candidate_is_not_fused), TEST(M7_scale_given_twice_is_killed),
-            TEST(M15_M36_residual_block_is_not_comparable), TEST(M35_operands_as_inputs_are_outside), TEST(M36_dead_path_is_not_exposed),
-            TEST(M6_control_must_be_explicit), TEST(M15_precision_and_io_must_match), TEST(M16_other_weights_are_not_comparable),
-            TEST(absent_evidence_is_not_measured), TEST(every_package_is_classified_by_its_tags), TEST(tear_down))
+ASSAY_SUITE("conversion", TEST(M5_M6_M55_fused_beside_explicit_passes), TEST(M5_M71_explicit_as_candidate_is_not_fused),
+            TEST(M7_scale_given_twice_is_killed), TEST(M15_M36_residual_block_is_not_comparable),
+            TEST(M35_operands_as_inputs_are_outside), TEST(M36_dead_path_is_not_exposed), TEST(M6_control_must_be_explicit),
+            TEST(M15_precision_and_io_must_match), TEST(M16_other_weights_are_not_comparable),
+            TEST(absent_evidence_is_not_measured), TEST(M7_scales_are_found_wherever_they_stand),
+            TEST(M16_weights_are_compared_however_they_are_spelled), TEST(M5_exactly_so_many_that_reach_an_output),
+            TEST(M1_M4_M8_M9_say_why_it_was_decomposed), TEST(M2_M12_M13_operands_must_fit), TEST(M11_the_op_has_no_scale_input),
+            TEST(M17_M18_facts_are_reported), TEST(absent_weight_file_is_said), TEST(every_package_is_classified_by_its_tags),
+            TEST(tear_down))

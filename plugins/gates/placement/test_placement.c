@@ -6,7 +6,7 @@
 static assay_registry *registry;
 
 static void open_gate(void) {
-    assay_error err = { 0 };
+    assay_error err = {0};
     if (registry) return;
     registry = assay_registry_new();
     CU_ASSERT_EQUAL_FATAL(assay_registry_load_file(registry, ASSAY_BUILD_DIR "/bin/gates/placement.so", &err), ASSAY_OK);
@@ -14,7 +14,7 @@ static void open_gate(void) {
 
 static assay_json *parse(const char *text) {
     assay_json *j = NULL;
-    assay_error err = { 0 };
+    assay_error err = {0};
     if (assay_json_parse(text, strlen(text), "test", &j, &err)) printf("\n  %s\n", err.message);
     CU_ASSERT_PTR_NOT_NULL_FATAL(j);
     return j;
@@ -28,7 +28,7 @@ static void add_text(assay_evidence_set *ev, const char *role, const char *label
 
 static assay_json *judge(assay_evidence_set *ev, const char *params) {
     assay_json *p = parse(params), *v = NULL;
-    assay_error err = { 0 };
+    assay_error err = {0};
     open_gate();
     if (assay_judge(registry, "placement", p, ev, &v, &err)) printf("\n  %s\n", err.message);
     assay_json_free(p);
@@ -39,28 +39,32 @@ static assay_json *judge(assay_evidence_set *ev, const char *params) {
 
 /* Verdict and, in order, the codes of validity and reasons. */
 static void expect(assay_json *v, const char *want) {
-    assay_buf b = { 0 };
+    assay_buf b = {0};
     assay_buf_str(&b, assay_printed_verdict(v));
-    const assay_json *lists[] = { assay_json_path(v, "validity.reasons"), assay_json_get(v, "reasons") };
+    const assay_json *lists[] = {assay_json_path(v, "validity.reasons"), assay_json_get(v, "reasons")};
     for (int k = 0; k < 2; k++)
-        for (size_t i = 0; i < assay_json_len(lists[k]); i++) assay_buf_printf(&b, " %s", assay_json_string(assay_json_at(lists[k], i), "code", ""));
+        for (size_t i = 0; i < assay_json_len(lists[k]); i++)
+            assay_buf_printf(&b, " %s", assay_json_string(assay_json_at(lists[k], i), "code", ""));
     CU_ASSERT_STRING_EQUAL(b.data, want);
     if (strcmp(b.data, want)) printf("\n  got:  %s\n  want: %s\n", b.data, want);
     assay_buf_free(&b);
     assay_json_free(v);
 }
 
-#define OP(type, name, dev, cost) "{\"type\":\"" type "\",\"name\":\"" name "\",\"preferred\":" dev ",\"supported\":[\"CPU\",\"NE\"],\"cost\":" cost "}"
+#define OP(type, name, dev, cost)                                                                                                \
+    "{\"type\":\"" type "\",\"name\":\"" name "\",\"preferred\":" dev ",\"supported\":[\"CPU\",\"NE\"],\"cost\":" cost "}"
 #define PLAN(ops) "{\"schema\":\"compute-plan/1\",\"requested_units\":\"cpuAndNeuralEngine\",\"operations\":[" ops "]}"
 #define SDPA "ios18.scaled_dot_product_attention"
 #define WANT "{\"op_of_interest\":[\"scaled_dot_product_attention\",\"linear\"]}"
 #define CONST_OP "{\"type\":\"const\",\"name\":\"w\",\"preferred\":null}"
 
-static const char *const placed = PLAN(OP("ios18.linear", "q", "\"NE\"", "0.25") "," OP(SDPA, "attn", "\"ANE\"", "0.75") "," CONST_OP);
+static const char *const placed =
+    PLAN(OP("ios18.linear", "q", "\"NE\"", "0.25") "," OP(SDPA, "attn", "\"ANE\"", "0.75") "," CONST_OP);
 static const char *const on_cpu = PLAN(OP("ios18.linear", "q", "\"NE\"", "0.25") "," OP(SDPA, "attn", "\"CPU\"", "0.75"));
 static const char *const half_known = PLAN(OP("ios18.linear", "q", "\"NE\"", "0.25") "," OP(SDPA, "attn", "null", "0.75"));
 static const char *const unknown = PLAN(OP("ios18.linear", "q", "null", "null") "," OP(SDPA, "attn", "null", "null"));
-static const char *const explicit_placed = PLAN(OP("ios18.linear", "q", "\"NE\"", "0.5") "," OP("ios18.matmul", "s", "\"NE\"", "0.25") "," OP("ios16.softmax", "p", "\"NE\"", "0.25"));
+static const char *const explicit_placed = PLAN(OP("ios18.linear", "q", "\"NE\"", "0.5") "," OP(
+    "ios18.matmul", "s", "\"NE\"", "0.25") "," OP("ios16.softmax", "p", "\"NE\"", "0.25"));
 
 static assay_json *one(const char *plan, const char *control, const char *params) {
     assay_evidence_set *ev = assay_evidence_new();
@@ -93,7 +97,8 @@ static void M49_other_device_kills(void) {
 static void M49_unknown_kills_only_beside_a_placed_control(void) {
     expect(one(half_known, NULL, WANT), "inconclusive too_many_unknown too_many_unknown");
     expect(one(half_known, NULL, "{\"op_of_interest\":\"linear\",\"max_unknown\":1}"), "pass");
-    expect(one(half_known, NULL, "{\"op_of_interest\":\"scaled_dot_product_attention\",\"max_unknown\":1}"), "inconclusive too_many_unknown");
+    expect(one(half_known, NULL, "{\"op_of_interest\":\"scaled_dot_product_attention\",\"max_unknown\":1}"),
+           "inconclusive too_many_unknown");
     expect(one(half_known, explicit_placed, WANT), "kill op_of_interest_not_on_ne too_many_unknown");
     expect(one(half_known, unknown, WANT), "inconclusive too_many_unknown too_many_unknown");
     expect(one(unknown, NULL, WANT), "inconclusive no_device_usage");
@@ -101,10 +106,13 @@ static void M49_unknown_kills_only_beside_a_placed_control(void) {
     expect(one(unknown, explicit_placed, WANT), "kill op_of_interest_not_on_ne op_of_interest_not_on_ne too_many_unknown");
 }
 
-static void missing_op_is_invalid(void) { expect(one(placed, NULL, "{\"op_of_interest\":\"conv\"}"), "invalid op_of_interest_missing"); }
+static void missing_op_is_invalid(void) {
+    expect(one(placed, NULL, "{\"op_of_interest\":\"conv\"}"), "invalid op_of_interest_missing");
+}
 
 static void missing_cost_leaves_the_share_undefined(void) {
-    assay_json *v = one(PLAN(OP("linear", "q", "\"NE\"", "null") "," OP("linear", "k", "\"NE\"", "0.5")), NULL, "{\"op_of_interest\":\"linear\"}");
+    assay_json *v = one(PLAN(OP("linear", "q", "\"NE\"", "null") "," OP("linear", "k", "\"NE\"", "0.5")), NULL,
+                        "{\"op_of_interest\":\"linear\"}");
     CU_ASSERT(isnan(assay_json_value(assay_json_path(v, "metrics.plan.share_of_cost"))));
     CU_ASSERT_EQUAL(assay_json_value(assay_json_path(v, "metrics.plan.share_of_ops")), 1);
     expect(v, "pass");
@@ -131,7 +139,8 @@ static void sweep_reports_each_plan(void) {
 static void absent_evidence_is_not_measured(void) {
     expect(judge(assay_evidence_new(), "{}"), "not-measured no_device_evidence");
     assay_evidence_set *ev = assay_evidence_new();
-    assay_evidence_add_absent(ev, ASSAY_K_PLAN, "plan", "", "fused", ASSAY_STATE_UNAVAILABLE, "the reference backend has no devices");
+    assay_evidence_add_absent(ev, ASSAY_K_PLAN, "plan", "", "fused", ASSAY_STATE_UNAVAILABLE,
+                              "the reference backend has no devices");
     expect(judge(ev, WANT), "not-measured no_device_evidence");
     ev = assay_evidence_new();
     assay_evidence_add_absent(ev, ASSAY_K_PLAN, "plan", "", "fused", ASSAY_STATE_FAILED, "signal 6");
@@ -142,7 +151,7 @@ static void a_plan_needs_named_ops(void) {
     open_gate();
     assay_evidence_set *ev = assay_evidence_new();
     assay_json *v = NULL;
-    assay_error err = { 0 };
+    assay_error err = {0};
     add_text(ev, "plan", "", placed);
     CU_ASSERT_EQUAL(assay_judge(registry, "placement", NULL, ev, &v, &err), ASSAY_E_USAGE);
     CU_ASSERT_PTR_NOT_NULL(strstr(err.message, "give op_of_interest"));
@@ -163,12 +172,14 @@ static assay_json *run(const char *record, const char *stderr_text) {
 static void exit_code_zero_proves_nothing(void) {
     expect(run("{\"exit_code\":0,\"signal\":null}", "x ANECCompile() FAILED (11)"), "kill ne_compile_failed silent_fallback");
     expect(run("{\"exit_code\":null,\"signal\":9}", "x ANECCompile() FAILED"), "kill ne_compile_failed");
-    expect(run("{\"exit_code\":0,\"signal\":null,\"artifact\":{\"regions\":{\"ANE\":0,\"GPU\":3}}}", ""), "kill op_of_interest_not_on_ne");
+    expect(run("{\"exit_code\":0,\"signal\":null,\"artifact\":{\"regions\":{\"ANE\":0,\"GPU\":3}}}", ""),
+           "kill op_of_interest_not_on_ne");
     expect(run("{\"exit_code\":0,\"signal\":null,\"artifact\":{\"regions\":{\"ANE\":2}}}", NULL), "inconclusive no_device_usage");
 }
 
 static void M45_a_crashed_probe_is_invalid(void) {
-    expect(run("{\"exit_code\":null,\"signal\":6,\"path_kind\":\"mlpackage\"}", "terminating"), "invalid probe_crashed plan_needs_compiled_model");
+    expect(run("{\"exit_code\":null,\"signal\":6,\"path_kind\":\"mlpackage\"}", "terminating"),
+           "invalid probe_crashed plan_needs_compiled_model");
     expect(run("{\"exit_code\":null,\"signal\":11,\"path_kind\":\"mlmodelc\"}", NULL), "invalid probe_crashed");
     expect(run("{\"exit_code\":1,\"signal\":null}", "usage"), "invalid probe_crashed");
 }
@@ -176,7 +187,7 @@ static void M45_a_crashed_probe_is_invalid(void) {
 /* ---- the case folders, each part as it stands */
 static void judge_part(const char *dir, const assay_json *part) {
     assay_evidence_set *ev = assay_evidence_new();
-    assay_error err = { 0 };
+    assay_error err = {0};
     const assay_json *inputs = assay_json_get(part, "inputs"), *want = assay_json_get(part, "expected");
     for (size_t i = 0; i < assay_json_len(inputs); i++) {
         char *path = assay_xprintf("%s/%s", dir, assay_json_string(assay_json_at(inputs, i), "file", ""));
@@ -191,7 +202,8 @@ static void judge_part(const char *dir, const assay_json *part) {
     for (size_t g = 0; g < assay_json_len(groups); g++)
         for (size_t i = 0; i < assay_json_len(assay_json_at(groups, g)); i++) {
             const assay_json *a = assay_json_at(assay_json_at(groups, g), i);
-            const assay_json *b = assay_json_get(assay_json_get(assay_json_get(v, "metrics"), assay_json_key_at(groups, g)), assay_json_key_at(assay_json_at(groups, g), i));
+            const assay_json *b = assay_json_get(assay_json_get(assay_json_get(v, "metrics"), assay_json_key_at(groups, g)),
+                                                 assay_json_key_at(assay_json_at(groups, g), i));
             bool close = assay_json_kind(a) == ASSAY_J_NUMBER && fabs(assay_json_value(a) - assay_json_value(b)) <= 1e-6;
             CU_ASSERT(b && (close || assay_json_equal(a, b)));
         }
@@ -199,13 +211,15 @@ static void judge_part(const char *dir, const assay_json *part) {
 }
 
 static void case_folders_get_their_verdicts(void) {
-    static const char *const names[] = { "ane-compile-failed-exit-zero", "attention-on-cpu-at-98-percent", "compute-plan-all-unknown", "compute-plan-probe-aborts", "supported-is-not-preferred" };
+    static const char *const names[] = {"ane-compile-failed-exit-zero", "attention-on-cpu-at-98-percent",
+                                        "compute-plan-all-unknown", "compute-plan-probe-aborts", "supported-is-not-preferred"};
     const char *shared = shared_or_skip();
     for (size_t i = 0; shared && i < sizeof names / sizeof *names; i++) {
         char *dir = assay_xprintf("%s/cases/%s", shared, names[i]), *path = assay_xprintf("%s/expected.json", dir);
         assay_json *e = NULL;
         CU_ASSERT_EQUAL_FATAL(assay_json_read_file(path, &e, NULL), ASSAY_OK);
-        for (size_t k = 0; k < assay_json_len(assay_json_get(e, "parts")); k++) judge_part(dir, assay_json_at(assay_json_get(e, "parts"), k));
+        for (size_t k = 0; k < assay_json_len(assay_json_get(e, "parts")); k++)
+            judge_part(dir, assay_json_at(assay_json_get(e, "parts"), k));
         assay_json_free(e);
         free(path);
         free(dir);
@@ -214,6 +228,8 @@ static void case_folders_get_their_verdicts(void) {
 
 static void tear_down(void) { assay_registry_free(registry); }
 
-ASSAY_SUITE("placement", TEST(M40_preferred_ops_pass), TEST(M49_other_device_kills), TEST(M49_unknown_kills_only_beside_a_placed_control), TEST(missing_op_is_invalid),
-            TEST(missing_cost_leaves_the_share_undefined), TEST(sweep_reports_each_plan), TEST(absent_evidence_is_not_measured), TEST(a_plan_needs_named_ops),
-            TEST(exit_code_zero_proves_nothing), TEST(M45_a_crashed_probe_is_invalid), TEST(case_folders_get_their_verdicts), TEST(tear_down))
+ASSAY_SUITE("placement", TEST(M40_preferred_ops_pass), TEST(M49_other_device_kills),
+            TEST(M49_unknown_kills_only_beside_a_placed_control), TEST(missing_op_is_invalid),
+            TEST(missing_cost_leaves_the_share_undefined), TEST(sweep_reports_each_plan), TEST(absent_evidence_is_not_measured),
+            TEST(a_plan_needs_named_ops), TEST(exit_code_zero_proves_nothing), TEST(M45_a_crashed_probe_is_invalid),
+            TEST(case_folders_get_their_verdicts), TEST(tear_down))
