@@ -4,6 +4,7 @@
 #include "backends/reference/ranges.h"
 #include "base/fs.h"
 #include "base/names.h"
+#include "ops/builtin.h"
 #include "tensor/npy.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -132,6 +133,7 @@ static int execute(exec_job *j) {
     int code = read_options(j);
     if (!code) code = read_inputs(j);
     if (code) return code;
+    assay_ops_register();                                               /* validation knows types through the op table */
     if (assay_program_read(j->a->pos[0], &j->p, &j->err) != ASSAY_OK || assay_program_validate(j->p, 1, &j->err) != ASSAY_OK ||
         assay_exec_open(j->p, &j->o, &j->e, &j->err) != ASSAY_OK || assay_exec_run(j->e, j->in, (uint32_t)j->n_in, &j->err) != ASSAY_OK)
         return assay_cli_fail(j->a, &j->err);
