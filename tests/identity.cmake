@@ -4,3 +4,6 @@ target_link_libraries(digests PRIVATE assay_kernels assay_core)
 set_target_properties(digests PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
 add_test(NAME identity COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/identity/run.sh $<TARGET_FILE:digests> ${CMAKE_SOURCE_DIR} ${CMAKE_BINARY_DIR})
 set_tests_properties(identity PROPERTIES LABELS unit TIMEOUT 300)
+add_test(NAME identity.receipts COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/identity/receipts.sh $<TARGET_FILE:assay> $<TARGET_FILE:digests>
+  ${CMAKE_SOURCE_DIR} ${CMAKE_BINARY_DIR})
+set_tests_properties(identity.receipts PROPERTIES LABELS cli TIMEOUT 300)

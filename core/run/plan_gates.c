@@ -119,7 +119,9 @@ static assay_status plan_gate(assay_plan_build *b, const assay_json *gate, assay
     if (!type) return assay_wrap(err, "%s", assay_json_string(gate, "where", b->o->script));
     char *who = assay_xprintf("%s: gate \"%s\"", assay_json_string(gate, "where", b->o->script), use);
     assay_json *given = given_params(gate, type), *names = assay_json_array(), *also = NULL;
-    for (size_t i = 0; i < assay_json_len(given); i++) assay_json_append(names, assay_json_new_string(assay_json_key_at(given, i)));
+    /* In the order of the gate's table: a Lua table has none, and the plan's digest must not depend on one. */
+    for (const assay_param *p = type->params; p && p->name; p++)
+        if (assay_json_get(given, p->name)) assay_json_append(names, assay_json_new_string(p->name));
     bool fixture_given = assay_json_get(given, "fixture") != NULL;
     assay_status st = ASSAY_OK;
     for (const assay_param *p = type->params; st == ASSAY_OK && p && p->name; p++) {
