@@ -116,10 +116,10 @@ static int keep_message(lua_State *L) {
     return 1;
 }
 
-static assay_status status_of(assay_sandbox *s, int rc) {
+static assay_status status_of(assay_sandbox *s, bool memory) {
     assay_status st = s->status ? s->status : ASSAY_E_INPUT;
     s->status = ASSAY_OK;
-    if (s->instructions_tripped || rc == LUA_ERRMEM) return ASSAY_E_LIMIT;
+    if (s->instructions_tripped || memory) return ASSAY_E_LIMIT;
     return st;
 }
 
@@ -139,11 +139,13 @@ assay_status assay_lua_call(assay_sandbox *s, int nargs, int nresults, assay_err
             return assay_fail(err, ASSAY_E_INTERNAL, "%s: the Lua stack is off by %d after a call", s->script_path, lua_gettop(L) - (base - 1 + nresults));
         return ASSAY_OK;
     }
-    assay_status st = status_of(s, rc);
-    if (rc == LUA_ERRMEM)
+    const char *said = lua_type(L, -1) == LUA_TSTRING ? lua_tostring(L, -1) : "unknown error";
+    bool memory = rc == LUA_ERRMEM || (s->memory_tripped && strstr(said, "not enough memory"));   /* string.rep words it as its own error */
+    assay_status st = status_of(s, memory);
+    if (memory)
         assay_fail(err, st, "%s: the script wanted more than %llu MiB of memory and was stopped (large data belongs in tensors)", s->script_path,
                    (unsigned long long)(s->max_bytes >> 20));
-    else assay_fail(err, st, "%s", lua_tostring(L, -1) ? lua_tostring(L, -1) : "unknown error");
+    else assay_fail(err, st, "%s", said);
     lua_settop(L, base - 1);
     return st;
 }

@@ -1,0 +1,18 @@
+# tests/lua/test_NAME.lua: each returns a table of named functions; the runner gives them the words, the libraries and `t`.
+add_executable(assay_lua_tests ${CMAKE_CURRENT_SOURCE_DIR}/lua/runner.c)
+target_link_libraries(assay_lua_tests PRIVATE assay_builtin assay_core PkgConfig::LUA)
+set_target_properties(assay_lua_tests PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
+file(GLOB ASSAY_LUA_TESTS CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/lua/test_*.lua ${CMAKE_SOURCE_DIR}/plugins/gates/*/*.test.lua)
+foreach(file ${ASSAY_LUA_TESTS})
+  get_filename_component(stem ${file} NAME_WE)
+  add_test(NAME lua.${stem} COMMAND assay_lua_tests ${file} --scripts ${CMAKE_SOURCE_DIR}/scripts WORKING_DIRECTORY ${CMAKE_SOURCE_DIR})
+  set_tests_properties(lua.${stem} PROPERTIES LABELS lua TIMEOUT 120)
+endforeach()
+# An empty table of tests is a failure, not a pass.
+add_test(NAME lua.empty_table_fails COMMAND assay_lua_tests ${CMAKE_CURRENT_SOURCE_DIR}/lua/empty.lua --scripts ${CMAKE_SOURCE_DIR}/scripts)
+set_tests_properties(lua.empty_table_fails PROPERTIES LABELS lua WILL_FAIL ON)
+find_program(LUACHECK luacheck)
+if(LUACHECK)
+  add_test(NAME lua.luacheck COMMAND ${LUACHECK} -q scripts configs tests/lua WORKING_DIRECTORY ${CMAKE_SOURCE_DIR})
+  set_tests_properties(lua.luacheck PROPERTIES LABELS lua)
+endif()

@@ -1,0 +1,54 @@
+-- The words: checked against their schema when they are written.
+local T = {}
+local function build() end
+
+function T.rejects_unknown_field()
+  t.fails(function() arm { name = "fused", rol = "control", build = build } end, "arm \"fused\": unknown field 'rol' (did you mean 'role'?)")
+end
+
+function T.rejects_missing_field()
+  t.fails(function() arm { name = "fused", build = build } end, "arm \"fused\": missing field 'role'")
+  t.fails(function() claim { text = "x", needs = { "parity" } } end, "claim: missing field 'id'")
+end
+
+function T.rejects_wrong_type()
+  t.fails(function() arm { name = 3, role = "control", build = build } end, "arm.name: expected name, got number 3")
+  t.fails(function() arm { name = "a", role = "control", build = 3 } end, "arm \"a\".build: expected function, got number 3")
+  t.fails(function() kill { gate = "latency", metric = "x", at_most = "0", why = "y" } end, "kill \"latency\".at_most: expected number, got string \"0\"")
+  t.fails(function() fixture { name = "f", inputs = { x = 3 } } end, "fixture \"f\".inputs.x: expected a file path, recipe, tensor or function, got number 3")
+end
+
+function T.rejects_wrong_choice()
+  t.fails(function() arm { name = "a", role = "candidat", build = build } end,
+    "arm \"a\".role: expected control, candidate, negative or must_fail, got string \"candidat\" (did you mean 'candidate'?)")
+  t.fails(function() fixture { name = "f", inputs = { x = "x.npy" }, use = { "ded" } } end, "fixture \"f\".use: expected finite, dead")
+end
+
+function T.wants_exactly_one_source()
+  t.fails(function() arm { name = "a", role = "control" } end, "needs exactly one of build, package, convert or like, got none")
+  t.fails(function() arm { name = "a", role = "control", build = build, like = "b" } end, "got several")
+end
+
+function T.names_are_plain()
+  t.fails(function() arm { name = "../a", role = "control", build = build } end, "is not a plain name")
+end
+
+function T.kills_are_data()
+  t.fails(function() kill { gate = "g", metric = "m", equals = build, why = "w" } end, "kill \"g\".equals: expected number, string or boolean, got function")
+end
+
+function T.compare_takes_two_arms()
+  t.fails(function() compare { "a", fixture = "f" } end, "compare: needs the names of two arms")
+  t.ok(compare { "a", "b" })
+end
+
+function T.a_word_is_called_with_a_table()
+  t.fails(function() arm "fused" end, "arm: expected a table, arm { ... }, got string \"fused\"")
+end
+
+function T.accepts_what_is_right()
+  t.ok(arm { name = "a", role = "control", build = build, with = { mask = { 1 } }, change = "spelling" })
+  t.ok(gate { use = "anything", its = "own", parameters = { 1, 2 } })
+end
+
+return T
