@@ -27,6 +27,12 @@ function(assay_add_gate name)
   add_library(assay_gate_${name} MODULE ${ARG_UNPARSED_ARGUMENTS})
   set_target_properties(assay_gate_${name} PROPERTIES OUTPUT_NAME ${name} SUFFIX .so)
   assay_plugin_target(assay_gate_${name} gates)
+  # The gate's self-test cases stand beside it, built and installed.
+  if(EXISTS ${CMAKE_CURRENT_SOURCE_DIR}/cases)
+    add_custom_command(TARGET assay_gate_${name} POST_BUILD COMMAND ${CMAKE_COMMAND} -E rm -rf ${CMAKE_BINARY_DIR}/bin/gates/${name}.cases
+      COMMAND ${CMAKE_COMMAND} -E copy_directory ${CMAKE_CURRENT_SOURCE_DIR}/cases ${CMAKE_BINARY_DIR}/bin/gates/${name}.cases VERBATIM)
+    install(DIRECTORY cases/ DESTINATION ${CMAKE_INSTALL_LIBDIR}/assay/gates/${name}.cases)
+  endif()
   if(ARG_LIBS)
     target_link_libraries(assay_gate_${name} PRIVATE ${ARG_LIBS})
   endif()

@@ -120,7 +120,9 @@ static int run(const assay_args *a) {
     char *dir = NULL, *host = NULL;
     assay_json *receipt = NULL;
     assay_error err = {0};
-    assay_status st = settle_dir(a, &o, &dir, &err);
+    const char *backend = assay_arg(a, "backend");   /* asked for before any work is done */
+    assay_status st = !backend || assay_registry_backend(r, backend, &err) ? ASSAY_OK : ASSAY_E_USAGE;
+    if (st == ASSAY_OK) st = settle_dir(a, &o, &dir, &err);
     if (st == ASSAY_OK) st = drive(a, dir, r, &progress, &host, &receipt, &err);
     assay_progress_close(&view);
     int code = st == ASSAY_OK ? assay_cli_show_receipt(a, dir, host, receipt, assay_flag(a, "require-target")) : assay_cli_fail(a, &err);

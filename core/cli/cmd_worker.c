@@ -1,12 +1,13 @@
 /* cli/cmd_worker.c: internal: what `run`, `trial` and `judge` start as a process of its own.
  *   worker trial DIR ID --backend B --out FOLDER    does one job; exit 3 = input or I/O error, no outcome
  *   worker gate DIR HOST INDEX [--information]      one gate of the plan; prints one JSON line
- *   worker needs DIR FROM                           first needs of the gates from index FROM; a JSON line each */
+ *   worker selftest DIR                             the gates of the plan on their own cases; a JSON line each */
 #include "cli/cli.h"
 #include "base/fmath.h"
 #include "base/names.h"
 #include "base/process.h"
 #include "run/gather.h"
+#include "run/selftest.h"
 #include "run/work.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -55,18 +56,21 @@ static assay_status gate(const assay_args *a, assay_registry *r, assay_error *er
     return st;
 }
 
-static assay_status needs(const assay_args *a, assay_registry *r, assay_error *err) {
+static assay_status selftest(const assay_args *a, const assay_registry *r, assay_error *err) {
     assay_plan p = {0};
-    if (a->n_pos != 3) return assay_fail(err, ASSAY_E_USAGE, "worker needs DIR FROM");
+    if (a->n_pos != 2) return assay_fail(err, ASSAY_E_USAGE, "worker selftest DIR");
     assay_status st = assay_plan_load(a->pos[1], &p, err);
-    if (st == ASSAY_OK) st = assay_plan_load_gates(&p, r, err);
-    size_t n = assay_json_len(assay_json_get(p.json, "gates"));
-    for (size_t i = (size_t)strtoul(a->pos[2], NULL, 10); st == ASSAY_OK && i < n; i++) {
-        assay_json *list = NULL;
-        st = assay_gate_first_needs(p.json, r, i, &list, err);
-        if (st == ASSAY_OK) assay_cli_print_json(list);
-        assay_json_free(list);
+    const assay_json *gates = assay_json_get(p.json, "gates");
+    for (size_t i = 0; st == ASSAY_OK && i < assay_json_len(gates); i++) {
+        const char *use = assay_json_string(assay_json_at(gates, i), "use", "");
+        bool seen = false;
+        for (size_t k = 0; k < i; k++) seen |= assay_streq(use, assay_json_string(assay_json_at(gates, k), "use", ""));
+        const assay_gate_type *g = seen ? NULL : assay_registry_gate(r, use, NULL);
+        if (!g) continue;                        /* one the plan names and this machine lacks is the judge's to report */
+        assay_json *row = assay_gate_selftest(r, g);
+        assay_cli_print_json(row);
         fflush(stdout);
+        assay_json_free(row);
     }
     assay_plan_free(&p);
     return st;
@@ -80,7 +84,7 @@ static int run(const assay_args *a) {
     assay_status st;
     if (assay_streq(a->pos[0], "trial")) st = trial(a, r, &err);
     else if (assay_streq(a->pos[0], "gate")) st = gate(a, r, &err);
-    else if (assay_streq(a->pos[0], "needs")) st = needs(a, r, &err);
+    else if (assay_streq(a->pos[0], "selftest")) st = selftest(a, r, &err);
     else st = assay_fail(&err, ASSAY_E_USAGE, "unknown work '%s'", a->pos[0]);
     int code = ASSAY_EXIT_OK;
     if (st != ASSAY_OK) {
@@ -91,4 +95,4 @@ static int run(const assay_args *a) {
     return code;
 }
 
-const assay_command assay_cmd_worker = {"worker", "trial|gate|needs DIR ...", "internal: one piece of work in a process of its own", opts, 1, 4, run, true};
+const assay_command assay_cmd_worker = {"worker", "trial|gate|selftest DIR ...", "internal: one piece of work in a process of its own", opts, 1, 4, run, true};

@@ -27,10 +27,35 @@ assay_judging *assay_judging_new(const assay_plan *p, const char *host, const ch
 
 void assay_judging_free(assay_judging *j) {
     if (!j) return;
-    assay_json *const owned[] = {j->rows, j->asked, j->kills, j->information, j->compares, j->extra, j->missing, j->pending};
+    assay_json *const owned[] = {j->rows, j->asked, j->kills, j->information, j->compares, j->extra, j->missing, j->pending, j->selftests};
     for (size_t i = 0; i < sizeof owned / sizeof *owned; i++) assay_json_free(owned[i]);
     free(j->host);
     free(j);
+}
+
+static void keep_failures(assay_json *kept, const assay_json *lines) {
+    for (size_t i = 0; i < assay_json_len(lines); i++)
+        if (!assay_json_bool(assay_json_at(lines, i), "ok", false)) assay_json_append(kept, assay_json_clone(assay_json_at(lines, i)));
+}
+
+/* The gates of the plan on their own cases, once. One that errs there is not believed here. */
+static assay_status run_selftests(assay_judging *j, assay_error *err) {
+    const char *const args[] = {"selftest", j->plan->dir, NULL};
+    assay_json *lines = NULL;
+    char *crashed = NULL;
+    if (j->selftests) return ASSAY_OK;
+    assay_status st = assay_supervise_lines(args, j->gate_path, GATE_TIMEOUT_S, &lines, &crashed, err);
+    if (st != ASSAY_OK) return st;
+    j->selftests = assay_json_array();
+    keep_failures(j->selftests, lines);
+    if (crashed) {
+        assay_json *row = assay_json_append(j->selftests, assay_json_object()), *problems = assay_json_set(row, "problems", assay_json_array());
+        assay_json_set_string(row, "gate", "a gate");
+        assay_json_append(problems, assay_json_new_string(crashed));
+    }
+    assay_json_free(lines);
+    free(crashed);
+    return ASSAY_OK;
 }
 
 static const assay_json *gates_of(const assay_judging *j) { return assay_json_get(j->plan->json, "gates"); }
@@ -199,7 +224,8 @@ assay_status assay_judging_step(assay_judging *j, bool partial, const assay_json
     bool wait = false;
     *missing = NULL;
     *gate = "after the kill";
-    assay_status st = step_gates(j, partial, &wait, gate, err);
+    assay_status st = run_selftests(j, err);
+    if (st == ASSAY_OK) st = step_gates(j, partial, &wait, gate, err);
     if (st == ASSAY_OK && !wait) st = step_after_kill(j, partial, &wait, err);
     if (st == ASSAY_OK && !wait) st = step_compares(j, partial, &wait, gate, err);
     if (st == ASSAY_OK && !wait) st = step_information(j, partial, &wait, gate, err);

@@ -40,11 +40,21 @@ static assay_status choose_dir(assay_plan_build *b, assay_error *err) {
     return ASSAY_OK;
 }
 
+/* A folder that planning made: empty yet, marked, or finished and about to be renamed. */
+static bool is_ours(const char *tmp) {
+    char **names = NULL;
+    size_t n = 0;
+    bool ours = assay_is_dir(tmp) && assay_list_dir(tmp, &names, &n, NULL) == ASSAY_OK && n == 0;
+    for (size_t i = 0; i < n; i++) ours |= assay_starts_with(names[i], ".planning") || assay_streq(names[i], "plan.json");
+    assay_list_free(names, n);
+    return ours;
+}
+
 /* What an interrupted planning left is worth nothing; anything else of that name is not ours to delete. */
 static assay_status open_tmp(assay_plan_build *b, assay_error *err) {
     char *mark = assay_path_join(b->tmp, ".planning");
     assay_status st = ASSAY_OK;
-    if (assay_exists(b->tmp) && !assay_is_file(mark))
+    if (assay_exists(b->tmp) && !is_ours(b->tmp))
         st = assay_fail(err, ASSAY_E_INPUT, "%s is in the way of planning and was not made by it: move it or choose another --out", b->tmp);
     if (st == ASSAY_OK) st = assay_remove_tree(b->tmp, err);
     if (st == ASSAY_OK) st = assay_mkdirs(b->tmp, err);

@@ -95,6 +95,20 @@ static assay_json *prior_rows(const assay_json *plan) {
     return out;
 }
 
+/* Says nothing when all is well: what a gate's cases are is nothing of the evidence. */
+static void add_selftests(const assay_judging *j, assay_json *reasons) {
+    for (size_t i = 0; i < assay_json_len(j->selftests); i++) {
+        const assay_json *row = assay_json_at(j->selftests, i);
+        const char *first = assay_json_text(assay_json_at(assay_json_get(row, "problems"), 0));
+        char *text = assay_xprintf("the gate fails one of its own cases (%s): it is not believed", first ? first : "no answer");
+        assay_json *r = assay_json_append(reasons, assay_json_object());
+        assay_json_set_string(r, "code", "gate_self_test_failed");
+        assay_json_set_string(r, "where", assay_json_string(row, "gate", ""));
+        assay_json_set_string(r, "message", text);
+        free(text);
+    }
+}
+
 assay_status assay_judging_receipt(assay_judging *j, assay_json **out, assay_error *err) {
     static const char *const plan_keys[] = {"target", "seeds", "stop", "opset", "precision", "compute_units", NULL};
     static const char *const arm_keys[] = {"name", "role", "compute_units", "structural", "tree", "origin", NULL};
@@ -114,6 +128,7 @@ assay_status assay_judging_receipt(assay_judging *j, assay_json **out, assay_err
     assay_json_set(r, "scripts", pick_rows(assay_json_get(plan, "scripts"), script_keys));
     assay_json_set(r, "reference", assay_json_clone(assay_json_get(plan, "reference")));
     assay_json *reasons = assay_rule_validity(plan, j->rows, j->asked, complete);
+    add_selftests(j, reasons);
     bool valid = assay_json_len(reasons) == 0;
     assay_json_set(r, "claims", assay_rule_claims(plan, j->rows, j->asked, j->kills, valid));
     assay_json_set_string(r, "verdict", assay_rule_run_verdict(j->rows, j->compares, reasons));

@@ -79,11 +79,25 @@ static assay_status write_outcome(const assay_supervisor *s, const assay_json *j
     return st;
 }
 
+/* Outside the run directory, so that what a worker says on a full disk still reaches its reader. */
+static assay_status make_temp_dir(char **dir, assay_error *err) {
+    const char *base = getenv("TMPDIR");
+    *dir = assay_xprintf("%s/assay-XXXXXX", base && *base ? base : "/tmp");
+    if (mkdtemp(*dir)) return ASSAY_OK;
+    assay_status st = assay_fail_errno(err, "%s: no folder for temporary files (set TMPDIR)", *dir);
+    free(*dir);
+    *dir = NULL;
+    return st;
+}
+
 static char *thread_text(uint32_t threads) { return assay_xprintf("%u", threads); }
 
 static assay_status spawn(const assay_supervisor *s, const assay_json *job, const char *backend, const char *tmp, assay_run_result *r, char **tail,
                           assay_error *err) {
-    char *self = assay_self_path(), *threads = thread_text(s->threads), *errors = assay_xprintf("%s.stderr", tmp);
+    char *dir = NULL;
+    assay_status st = make_temp_dir(&dir, err);
+    if (st != ASSAY_OK) return st;
+    char *self = assay_self_path(), *threads = thread_text(s->threads), *errors = assay_path_join(dir, "stderr");
     const char *argv[24];
     size_t n = 0;
     argv[n++] = self;
@@ -108,10 +122,11 @@ static assay_status spawn(const assay_supervisor *s, const assay_json *job, cons
     argv[n] = NULL;
     assay_run_args args = {.argv = argv, .stderr_path = errors, .timeout_s = s->timeout_s > 0 ? s->timeout_s : DEFAULT_TIMEOUT_S,
                            .tick = s->tick, .ctx = s->ctx, .cancel = s->cancel};
-    assay_status st = assay_run_process(&args, r, err);
+    st = assay_run_process(&args, r, err);
     *tail = tail_of(errors);
     ascii_only(*tail);
-    remove(errors);
+    assay_remove_tree(dir, NULL);
+    free(dir);
     free(errors);
     free(threads);
     free(self);
@@ -224,13 +239,9 @@ static char *describe_end(const assay_run_result *r) {
 }
 
 assay_status assay_supervise_lines(const char *const *args, const char *gate_path, double timeout_s, assay_json **lines, char **crashed, assay_error *err) {
-    const char *base = getenv("TMPDIR");
-    char *dir = assay_xprintf("%s/assay-XXXXXX", base && *base ? base : "/tmp");
-    if (!mkdtemp(dir)) {
-        assay_status st = assay_fail_errno(err, "%s: no folder for temporary files (set TMPDIR)", dir);
-        free(dir);
-        return st;
-    }
+    char *dir = NULL;
+    assay_status st = make_temp_dir(&dir, err);
+    if (st != ASSAY_OK) return st;
     char *out = assay_path_join(dir, "out"), *errors = assay_path_join(dir, "err"), *self = assay_self_path(), *data = NULL;
     const char *argv[24] = {self, "worker"};
     size_t n = 2, len = 0;
@@ -244,7 +255,7 @@ assay_status assay_supervise_lines(const char *const *args, const char *gate_pat
     assay_run_result r = {0};
     *lines = assay_json_array();
     *crashed = NULL;
-    assay_status st = assay_run_process(&run, &r, err);
+    st = assay_run_process(&run, &r, err);
     if (st == ASSAY_OK) st = assay_read_file(out, (size_t)1 << 30, &data, &len, err);
     if (st == ASSAY_OK) st = parse_lines(data, *lines, err);
     if (st == ASSAY_OK && !r.signal && r.exit_code == WORKER_IO_EXIT) {

@@ -45,7 +45,7 @@ typedef struct assay_supervisor {
 /* Runs one job in a worker and publishes its evidence. *state is the outcome ("ok", "failed", "crashed", "timed_out",
  * "unavailable"), static. A worker killed from outside is started once more before that counts as its outcome. */
 assay_status assay_supervise(const assay_supervisor *s, const assay_json *job, const char **state, assay_error *err);
-/* Runs `assay worker gate|needs|selftest ...` and returns the JSON lines it printed, as an array. *crashed names the signal or
+/* Runs `assay worker gate|selftest ...` and returns the JSON lines it printed, as an array. *crashed names the signal or
  * exit code when it did not end well (the lines so far are kept), else NULL; caller frees both. */
 assay_status assay_supervise_lines(const char *const *args, const char *gate_path, double timeout_s, assay_json **lines, char **crashed, assay_error *err);
 #endif
