@@ -118,7 +118,7 @@ static void print_facts(const char *path, const assay_json *j) {
                !strcmp(assay_json_key_at(functions, i), assay_json_string(j, "default_function", "")) ? ", default" : "");
         print_values("inputs", assay_json_get(features, "input"));
         print_values("states", assay_json_get(features, "state"));
-        print_values("outputs", assay_json_get(features, "output"));
+        print_values("outputs", assay_json_get(f, "output_types"));
         print_census(f);
     }
     print_weights(assay_json_get(j, "weight_files"));

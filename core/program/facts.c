@@ -140,6 +140,7 @@ static assay_json *function_json(assay_program *p, const assay_mil_function *f) 
     assay_json_set(j, "inputs", values_json(f->inputs, f->n_inputs));
     assay_json *outs = assay_json_set(j, "outputs", assay_json_array());
     for (uint32_t i = 0; i < f->block->n_outputs; i++) assay_json_append(outs, assay_json_new_string(f->block->outputs[i]->name));
+    assay_json_set(j, "output_types", values_json(f->block->outputs, f->block->n_outputs));
     add_histograms(j, f);
     const assay_signature *s = assay_program_signature(p, f);
     if (s) assay_json_set(j, "features", features_json(s));

@@ -38,6 +38,9 @@ int32_t assay_blob_code(int32_t mil_dtype);              /* dtype code of the bl
 void assay_value_add_user(assay_program *p, assay_mil_value *v, assay_mil_op *user);
 assay_signature *assay_program_signature(assay_program *p, const assay_mil_function *f);   /* NULL: none */
 
+/* ---- flexible.c: shapes of inputs from the text form's function attribute, into the features. */
+void assay_program_flexible(assay_program *p);
+
 /* ---- build.c: room for one more element in steps of powers of two; arrays made elsewhere hold at least that. */
 void *assay_grow(assay_program *p, void *items, uint32_t n, size_t size);
 void *assay_room(assay_program *p, uint32_t n, size_t size);   /* a new array of n with such room */

@@ -214,6 +214,7 @@ assay_status assay_program_parse_mil(const char *text, size_t len, const char *w
     if (!s) {
         if (assay_program_function(m.p, "main")) m.p->default_function = "main";
         assay_program_index(m.p);
+        assay_program_flexible(m.p);
         s = assay_program_validate(m.p, 0, err);
     }
     if (s) { assay_program_free(m.p); return s; }

@@ -84,6 +84,8 @@ static void structured_values(void) {
     const assay_mil_const *shapes = f->attrs[0].value->items[0]->items[1];   /* {"q": [1, 4]} */
     CU_ASSERT_EQUAL(shapes->items[1]->type->dims[0], 2);                     /* the '?' became the count */
     CU_ASSERT_EQUAL(assay_const_at(shapes->items[1], 1), 4);
+    const assay_feature *q = &p->signatures[0].inputs[0];
+    CU_ASSERT(q->rank == 2 && q->shape[1] == 4 && q->flexible == 1 && q->n_ranges == 2 && q->ranges[1][0] == 1 && q->ranges[1][1] == 64);
     CU_ASSERT_EQUAL(f->block->ops[0]->n_outs, 2);
     CU_ASSERT_EQUAL(assay_op_arg(f->block->ops[1], "values")->n, 2);
     CU_ASSERT_EQUAL(assay_op_const(f->block->ops[2], "classes")->n_items, 2);
