@@ -143,7 +143,7 @@ static void metrics(assay_buf *out, const assay_json *groups) {
     assay_json_free(names);
 }
 
-static void gate_details(assay_buf *out, const assay_json *list) {
+static void gate_details(assay_buf *out, const assay_json *list, const char *what) {
     for (size_t i = 0; i < assay_json_len(list); i++) {
         const assay_json *g = assay_json_at(list, i), *d = assay_json_get(g, "details");
         if (assay_json_len(assay_json_get(g, "metrics")) == 0 && assay_json_len(d) == 0) continue;
@@ -151,7 +151,8 @@ static void gate_details(assay_buf *out, const assay_json *list) {
         assay_html_text(out, assay_json_string(g, "gate", ""));
         assay_buf_str(out, " ");
         assay_html_text(out, assay_json_string(g, "arm", ""));
-        assay_buf_str(out, ": figures, tables, parameters</summary>\n");
+        assay_html_text(out, what);
+        assay_buf_str(out, "</summary>\n");
         metrics(out, assay_json_get(g, "metrics"));
         for (size_t k = 0; k < assay_json_len(d); k++) assay_html_table(out, assay_json_key_at(d, k), assay_json_at(d, k));
         assay_html_table(out, "parameters in force", assay_json_get(g, "params"));
@@ -185,11 +186,8 @@ void assay_report_page(const assay_json *r, const char *evidence_dir, assay_buf 
     gates(out, rows);
     census(out, rows);
     assay_buf_str(out, "<h2>Figures</h2>\n");
-    gate_details(out, rows);
-    for (size_t i = 0; i < assay_json_len(info); i++) {
-        assay_buf_str(out, "<h3>For information, outside the claims</h3>\n");
-        assay_html_table(out, "figures", assay_json_at(info, i));
-    }
+    gate_details(out, rows, ": figures, tables, parameters");
+    gate_details(out, info, ": fixtures left out of the claim, for information");
     assay_html_samples(out, r, evidence_dir);
     rest(out, r);
     assay_buf_str(out, "</body></html>\n");

@@ -10,7 +10,7 @@ assay_status assay_report_html(const char *run_dir, const char *host, assay_erro
 
 /* ---- parts */
 void assay_html_text(assay_buf *out, const char *s);                 /* escaped; NULL prints an en dash */
-void assay_html_value(assay_buf *out, const assay_json *v);          /* a scalar, or canonical JSON */
+void assay_html_value(assay_buf *out, const assay_json *v);          /* a scalar, a list, or a nested table */
 /* An array of objects as a table with the union of their keys as columns; anything else as a definition list. */
 void assay_html_table(assay_buf *out, const char *caption, const assay_json *v);
 /* Inline SVG: every timed prediction in time order, a panel per process; circles control, crosses candidate. */

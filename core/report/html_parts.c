@@ -1,4 +1,4 @@
-/* report/html_parts.c: escaping, values and generic tables. */
+/* report/html_parts.c: escaping, values and generic tables; nested values become nested tables. */
 #include "report/html.h"
 #include <math.h>
 #include <stdio.h>
@@ -27,6 +27,10 @@ static void number(assay_buf *out, double v) {
     else assay_buf_printf(out, "<span title=\"%s\">%s</span>", full, brief);
 }
 
+static bool is_table(const assay_json *v);
+static void row_table(assay_buf *out, const assay_json *rows);
+static void key_table(assay_buf *out, const assay_json *obj);
+
 static void joined(assay_buf *out, const assay_json *list) {
     for (size_t i = 0; i < assay_json_len(list); i++) {
         if (i) assay_buf_str(out, ", ");
@@ -40,14 +44,19 @@ void assay_html_value(assay_buf *out, const assay_json *v) {
     case ASSAY_J_BOOL: assay_buf_str(out, assay_json_truth(v) ? "yes" : "no"); break;
     case ASSAY_J_NUMBER: number(out, assay_json_value(v)); break;
     case ASSAY_J_STRING: assay_html_text(out, assay_json_text(v)); break;
-    case ASSAY_J_ARRAY: joined(out, v); break;
-    default: {
-        char *text = assay_json_print(v);
-        assay_buf_str(out, "<code>");
-        assay_html_text(out, text);
-        assay_buf_str(out, "</code>");
-        free(text);
-    }
+    case ASSAY_J_ARRAY:
+        if (!is_table(v)) joined(out, v);
+        else {
+            assay_buf_str(out, "<table>");
+            row_table(out, v);
+            assay_buf_str(out, "</table>");
+        }
+        break;
+    default:
+        if (assay_json_len(v) == 0) break;
+        assay_buf_str(out, "<table>");
+        key_table(out, v);
+        assay_buf_str(out, "</table>");
     }
 }
 
@@ -95,20 +104,23 @@ static void row_table(assay_buf *out, const assay_json *rows) {
     }
 }
 
+static void key_table(assay_buf *out, const assay_json *obj) {
+    for (size_t k = 0; k < assay_json_len(obj); k++) {
+        assay_buf_str(out, "<tr><th>");
+        assay_html_text(out, assay_json_key_at(obj, k));
+        assay_buf_str(out, "</th><td>");
+        assay_html_value(out, assay_json_at(obj, k));
+        assay_buf_str(out, "</td></tr>\n");
+    }
+}
+
 void assay_html_table(assay_buf *out, const char *caption, const assay_json *v) {
     assay_buf_str(out, "<table><caption>");
     assay_html_text(out, caption);
     assay_buf_str(out, "</caption>\n");
     if (is_table(v)) row_table(out, v);
-    else if (assay_json_kind(v) == ASSAY_J_OBJECT) {
-        for (size_t k = 0; k < assay_json_len(v); k++) {
-            assay_buf_str(out, "<tr><th>");
-            assay_html_text(out, assay_json_key_at(v, k));
-            assay_buf_str(out, "</th><td>");
-            assay_html_value(out, assay_json_at(v, k));
-            assay_buf_str(out, "</td></tr>\n");
-        }
-    } else {
+    else if (assay_json_kind(v) == ASSAY_J_OBJECT) key_table(out, v);
+    else {
         assay_buf_str(out, "<tr><td>");
         assay_html_value(out, v);
         assay_buf_str(out, "</td></tr>\n");
