@@ -1,6 +1,7 @@
 /* assay gates: what gates there are, from where, with which parameters; and the contract check of one plugin. */
 #include "cli/cli.h"
 #include "cli/gate_check.h"
+#include "cli/gates_page.h"
 #include "cli/show.h"
 #include <stdio.h>
 #include <string.h>
@@ -81,6 +82,8 @@ static int run(const assay_args *a) {
         print_json(r);
     else if (assay_flag(a, "paths"))
         print_paths(r);
+    else if (assay_flag(a, "markdown"))
+        assay_print_gates_page(r);
     else
         print_list(r);
     assay_registry_free(r);
@@ -89,6 +92,7 @@ static int run(const assay_args *a) {
 
 static const assay_opt opts[] = {
     {"paths", 0, NULL, "the folders that are searched for plugins, in order", false},
+    {"markdown", 0, NULL, "the reference page of all gates", false},
     {"cases", 0, "DIR", "with check: folder of self-test cases (default: cases beside the plugin, or one folder up)", false},
     {"param", 0, "NAME=VALUE", "with check: parameter of the gate", true},
     {"in-process", 0, NULL, "with check: run the checks in this process (a crash then ends it)", false},

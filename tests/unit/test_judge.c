@@ -7,25 +7,31 @@ static int seen_items;
 static assay_verdict say;
 static const char *bad_detail;
 
-static assay_status needs(const assay_gate_type *t, void *self, const assay_evidence *ev, const assay_request *req, assay_error *err) {
+static assay_status needs(const assay_gate_type *t, void *self, const assay_evidence *ev, const assay_request *req,
+                          assay_error *err) {
     (void)t, (void)self;
     if (ev->count(ev, "candidate")) return ASSAY_OK;
-    assay_query q = { .struct_size = sizeof q, .kind = ASSAY_K_OUTPUT, .arm = "fused", .fixture = "stress", .perturb = "{\"token\":{\"batch\":1}}" };
+    assay_query q = {.struct_size = sizeof q,
+                     .kind = ASSAY_K_OUTPUT,
+                     .arm = "fused",
+                     .fixture = "stress",
+                     .perturb = "{\"token\":{\"batch\":1}}"};
     assay_status st = req->need(req, "candidate", "stress", &q, err);
-    if (!st) st = req->need(req, "candidate", "stress", &q, err);        /* asked twice, listed once */
+    if (!st) st = req->need(req, "candidate", "stress", &q, err); /* asked twice, listed once */
     q.kind = ASSAY_K_PROGRAM;
     return st ? st : req->need(req, "program", NULL, &q, err);
 }
 
-static assay_status judge(const assay_gate_type *t, void *self, const assay_evidence *ev, const assay_finding *f, assay_error *err) {
+static assay_status judge(const assay_gate_type *t, void *self, const assay_evidence *ev, const assay_finding *f,
+                          assay_error *err) {
     (void)t, (void)self;
-    assay_item it = { .struct_size = sizeof it };
+    assay_item it = {.struct_size = sizeof it};
     seen_items = 0;
     for (uint32_t i = 0; i < ev->count(ev, "candidate"); i++, seen_items++) {
         assay_status st = ev->item(ev, "candidate", i, &it, err);
         if (st) return st;
     }
-    double one = 0.5, list[2] = { 1, NAN }, undefined = NAN;
+    double one = 0.5, list[2] = {1, NAN}, undefined = NAN;
     f->metric(f, "candidate:b9.cosine", &one, 1, "1");
     f->metric(f, "count", &one, 1, NULL);
     f->metric(f, "candidate:b9.per_head_cosine", list, 2, NULL);
@@ -39,7 +45,8 @@ static assay_status judge(const assay_gate_type *t, void *self, const assay_evid
 }
 
 static assay_registry *registry(void) {
-    assay_gate_type g = { .name = "probe", .version = "1.0", .summary = "test gate", .path = "here", .kind = "lua", .needs = needs, .judge = judge };
+    assay_gate_type g = {
+        .name = "probe", .version = "1.0", .summary = "test gate", .path = "here", .kind = "lua", .needs = needs, .judge = judge};
     assay_registry *r = assay_registry_new();
     assay_registry_add_gate(r, &g);
     return r;
@@ -47,7 +54,7 @@ static assay_registry *registry(void) {
 
 static assay_own_tensor small_tensor(void) {
     assay_own_tensor t;
-    int64_t shape[2] = { 2, 3 };
+    int64_t shape[2] = {2, 3};
     CU_ASSERT_EQUAL_FATAL(assay_tensor_new(ASSAY_F32, 2, shape, &t, NULL), ASSAY_OK);
     return t;
 }
@@ -59,17 +66,21 @@ static void finding_becomes_a_verdict_object(void) {
     assay_evidence_add_tensor(ev, "candidate", "b9", "fused", ASSAY_ORIGIN_REFERENCE, "ab12", &t);
     assay_evidence_add_absent(ev, ASSAY_K_PLAN, "plan", "", "fused", ASSAY_STATE_UNAVAILABLE, "no device");
     assay_json *v = NULL;
-    assay_error err = { 0 };
+    assay_error err = {0};
     say = ASSAY_KILL;
     CU_ASSERT_EQUAL_FATAL(assay_judge(r, "probe", NULL, ev, &v, &err), ASSAY_OK);
     CU_ASSERT_EQUAL(seen_items, 1);
     char *text = assay_json_print(v);
-    CU_ASSERT_STRING_EQUAL(text,
-        "{\"details\":{\"worst\":[1,2]},\"evidence\":[{\"arm\":\"fused\",\"label\":\"b9\",\"origin\":\"reference\",\"role\":\"candidate\",\"sha256\":\"ab12\"},"
-        "{\"arm\":\"fused\",\"label\":\"\",\"origin\":null,\"role\":\"plan\",\"sha256\":\"\",\"state\":\"unavailable\",\"why\":\"no device\"}],"
-        "\"gate\":\"probe\",\"metrics\":{\"candidate\":{\"opset\":\"ios18\"},\"candidate:b9\":{\"cosine\":0.5,\"per_head_cosine\":[1,null]},\"control\":{\"cosine\":null},"
-        "\"gate\":{\"count\":0.5}},\"params\":{},\"reasons\":[{\"code\":\"not_fused\",\"message\":\"no such op\",\"where\":\"arm fused\"}],\"schema\":\"assay-verdict/1\","
-        "\"units\":{\"candidate:b9\":{\"cosine\":\"1\"}},\"validity\":{\"reasons\":[],\"valid\":true},\"verdict\":\"kill\",\"version\":\"1.0\"}");
+    CU_ASSERT_STRING_EQUAL(text, "{\"details\":{\"worst\":[1,2]},\"evidence\":[{\"arm\":\"fused\",\"label\":\"b9\",\"origin\":"
+                                 "\"reference\",\"role\":\"candidate\",\"sha256\":\"ab12\"},"
+                                 "{\"arm\":\"fused\",\"label\":\"\",\"origin\":null,\"role\":\"plan\",\"sha256\":\"\",\"state\":"
+                                 "\"unavailable\",\"why\":\"no device\"}],"
+                                 "\"gate\":\"probe\",\"metrics\":{\"candidate\":{\"opset\":\"ios18\"},\"candidate:b9\":{"
+                                 "\"cosine\":0.5,\"per_head_cosine\":[1,null]},\"control\":{\"cosine\":null},"
+                                 "\"gate\":{\"count\":0.5}},\"params\":{},\"reasons\":[{\"code\":\"not_fused\",\"message\":\"no "
+                                 "such op\",\"where\":\"arm fused\"}],\"schema\":\"assay-verdict/1\","
+                                 "\"units\":{\"candidate:b9\":{\"cosine\":\"1\"}},\"validity\":{\"reasons\":[],\"valid\":true},"
+                                 "\"verdict\":\"kill\",\"version\":\"1.0\"}");
     CU_ASSERT_STRING_EQUAL(assay_printed_verdict(v), "kill");
     free(text);
     assay_json_free(v);
@@ -94,7 +105,7 @@ static void no_verdict_is_a_gate_error(void) {
     assay_registry *r = registry();
     assay_evidence_set *ev = assay_evidence_new();
     assay_json *v = NULL;
-    assay_error err = { 0 };
+    assay_error err = {0};
     say = 0;
     CU_ASSERT_EQUAL(assay_judge(r, "probe", NULL, ev, &v, &err), ASSAY_E_INTERNAL);
     CU_ASSERT_PTR_NOT_NULL(strstr(err.message, "gave no verdict"));
@@ -113,7 +124,7 @@ static void no_verdict_is_a_gate_error(void) {
 static void unknown_gate_gets_a_suggestion(void) {
     assay_registry *r = registry();
     assay_json *v = NULL;
-    assay_error err = { 0 };
+    assay_error err = {0};
     assay_evidence_set *ev = assay_evidence_new();
     CU_ASSERT_NOT_EQUAL(assay_judge(r, "prob", NULL, ev, &v, &err), ASSAY_OK);
     CU_ASSERT_STRING_EQUAL(err.message, "no gate 'prob' (did you mean 'probe'?)");
@@ -145,10 +156,11 @@ static void asks_until_it_has_what_it_needs(void) {
 }
 
 static void plans_become_rows(void) {
-    const char *text = "[{\"schema\":\"compute-plan/1\",\"operations\":["
-                       "{\"type\":\"ios18.linear\",\"name\":\"q\",\"preferred\":\"ANE\",\"supported\":[\"CPU\",\"NeuralEngine\"],\"cost\":0.25},"
-                       "{\"type\":\"const\",\"name\":\"w\",\"preferred\":\"none\",\"supported\":null,\"cost\":null},"
-                       "{\"type\":\"ios_odd\",\"name\":\"o\",\"preferred\":null}, 7]}, {\"schema\":\"probe-run/1\"}]";
+    const char *text =
+        "[{\"schema\":\"compute-plan/1\",\"operations\":["
+        "{\"type\":\"ios18.linear\",\"name\":\"q\",\"preferred\":\"ANE\",\"supported\":[\"CPU\",\"NeuralEngine\"],\"cost\":0.25},"
+        "{\"type\":\"const\",\"name\":\"w\",\"preferred\":\"none\",\"supported\":null,\"cost\":null},"
+        "{\"type\":\"ios_odd\",\"name\":\"o\",\"preferred\":null}, 7]}, {\"schema\":\"probe-run/1\"}]";
     assay_json *j = NULL;
     CU_ASSERT_EQUAL_FATAL(assay_json_parse(text, strlen(text), "t", &j, NULL), ASSAY_OK);
     assay_evidence_set *ev = assay_evidence_new();
@@ -176,7 +188,8 @@ static void plans_become_rows(void) {
 
 static void the_first_gate_of_a_name_is_kept(void) {
     assay_registry *r = registry();
-    assay_gate_type twin = { .name = "probe", .version = "2.0", .summary = "another", .path = "there", .kind = "lua", .judge = judge };
+    assay_gate_type twin = {
+        .name = "probe", .version = "2.0", .summary = "another", .path = "there", .kind = "lua", .judge = judge};
     assay_registry_add_gate(r, &twin);
     const assay_refusal *refusals;
     CU_ASSERT_EQUAL_FATAL(assay_registry_refusals(r, &refusals), 1);
@@ -185,5 +198,75 @@ static void the_first_gate_of_a_name_is_kept(void) {
     assay_registry_free(r);
 }
 
-ASSAY_SUITE("judge", TEST(finding_becomes_a_verdict_object), TEST(invalid_stands_ahead_of_the_verdict), TEST(no_verdict_is_a_gate_error),
-            TEST(unknown_gate_gets_a_suggestion), TEST(asks_until_it_has_what_it_needs), TEST(plans_become_rows), TEST(the_first_gate_of_a_name_is_kept))
+/* ---- a gate that writes down its calls */
+static char calls[16];
+static void note(char c) {
+    size_t n = strlen(calls);
+    if (n + 1 < sizeof calls) calls[n] = c;
+}
+static assay_status mock_create(const assay_gate_type *t, const assay_host *h, const assay_params *p, void **self,
+                                assay_error *err) {
+    (void)t, (void)p;
+    note('c');
+    CU_ASSERT_EQUAL(h->abi, ASSAY_ABI);
+    CU_ASSERT_PTR_NOT_NULL(h->get(h->ctx, "assay.metrics/1"));
+    CU_ASSERT_PTR_NULL(h->get(h->ctx, "assay.metrics/9"));
+    *self = calls;
+    return say ? ASSAY_OK : assay_fail(err, ASSAY_E_INPUT, "not today");
+}
+static assay_status mock_needs(const assay_gate_type *t, void *self, const assay_evidence *ev, const assay_request *req,
+                               assay_error *err) {
+    (void)t, (void)ev, (void)req, (void)err;
+    CU_ASSERT_PTR_EQUAL(self, calls);
+    note('n');
+    return ASSAY_OK;
+}
+static assay_status mock_judge(const assay_gate_type *t, void *self, const assay_evidence *ev, const assay_finding *f,
+                               assay_error *err) {
+    (void)t, (void)self, (void)ev, (void)err;
+    note('j');
+    f->verdict(f, ASSAY_PASS);
+    return ASSAY_OK;
+}
+static void mock_destroy(const assay_gate_type *t, void *self) {
+    (void)t, (void)self;
+    note('d');
+}
+
+static void calls_come_in_order(void) {
+    assay_gate_type g = {.name = "mock",
+                         .version = "1",
+                         .summary = "writes down its calls",
+                         .path = "here",
+                         .kind = "c",
+                         .create = mock_create,
+                         .needs = mock_needs,
+                         .judge = mock_judge,
+                         .destroy = mock_destroy};
+    assay_registry *r = assay_registry_new();
+    assay_evidence_set *ev = assay_evidence_new();
+    assay_gate_run *run = NULL;
+    assay_need_list needs_of = {0};
+    assay_json *v = NULL;
+    assay_error err = {0};
+    assay_registry_add_gate(r, &g);
+    memset(calls, 0, sizeof calls);
+    say = ASSAY_PASS;
+    CU_ASSERT_EQUAL_FATAL(assay_gate_open(assay_registry_gate(r, "mock", NULL), NULL, NULL, &run, &err), ASSAY_OK);
+    CU_ASSERT_EQUAL(assay_gate_needs(run, ev, &needs_of, &err), ASSAY_OK);
+    assay_need_list_free(&needs_of);
+    CU_ASSERT_EQUAL(assay_gate_judge(run, ev, &v, &err), ASSAY_OK);
+    assay_json_free(v);
+    assay_gate_close(run);
+    CU_ASSERT_STRING_EQUAL(calls, "cnjd");
+    say = 0; /* a create that fails is the last call */
+    CU_ASSERT_EQUAL(assay_gate_open(assay_registry_gate(r, "mock", NULL), NULL, NULL, &run, &err), ASSAY_E_INPUT);
+    CU_ASSERT_STRING_EQUAL(err.message, "gate \"mock\": not today");
+    CU_ASSERT_STRING_EQUAL(calls, "cnjdc");
+    assay_evidence_free(ev);
+    assay_registry_free(r);
+}
+
+ASSAY_SUITE("judge", TEST(calls_come_in_order), TEST(finding_becomes_a_verdict_object), TEST(invalid_stands_ahead_of_the_verdict),
+            TEST(no_verdict_is_a_gate_error), TEST(unknown_gate_gets_a_suggestion), TEST(asks_until_it_has_what_it_needs),
+            TEST(plans_become_rows), TEST(the_first_gate_of_a_name_is_kept))

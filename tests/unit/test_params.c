@@ -3,15 +3,20 @@
 #include "plugin/params.h"
 
 static const assay_param table[] = {
-    { .name = "cosine_min", .def = "0.9999", .help = "smallest cosine", .min = -1, .max = 1, .type = ASSAY_T_NUMBER },
-    { .name = "layers", .def = "", .unit = "layers", .help = "rewritten layers", .min = 1, .max = 1000, .type = ASSAY_T_INT },
-    { .name = "unit", .def = "auto", .choices = "auto|block|process", .help = "unit of analysis", .min = 1, .type = ASSAY_T_STRING },
-    { .name = "require", .def = "{\"softmax\":1}", .help = "counts", .min = 1, .type = ASSAY_T_INT | ASSAY_T_MAP },
-    { .name = "markers", .def = "[\"a\",\"b\"]", .help = "texts", .min = 1, .type = ASSAY_T_STRING | ASSAY_T_LIST },
-    { .name = "control", .def = "@control", .help = "arm", .min = 1, .type = ASSAY_T_STRING },
-    { .name = "must_fail", .def = "@must_fail", .help = "arms", .min = 1, .type = ASSAY_T_STRING | ASSAY_T_LIST },
-    { .name = "strict", .def = "false", .help = "flag", .min = 1, .type = ASSAY_T_BOOL },
-    { .name = NULL },
+    {.name = "cosine_min", .def = "0.9999", .help = "smallest cosine", .min = -1, .max = 1, .type = ASSAY_T_NUMBER},
+    {.name = "layers", .def = "", .unit = "layers", .help = "rewritten layers", .min = 1, .max = 1000, .type = ASSAY_T_INT},
+    {.name = "unit",
+     .def = "auto",
+     .choices = "auto|block|process",
+     .help = "unit of analysis",
+     .min = 1,
+     .type = ASSAY_T_STRING},
+    {.name = "require", .def = "{\"softmax\":1}", .help = "counts", .min = 1, .type = ASSAY_T_INT | ASSAY_T_MAP},
+    {.name = "markers", .def = "[\"a\",\"b\"]", .help = "texts", .min = 1, .type = ASSAY_T_STRING | ASSAY_T_LIST},
+    {.name = "control", .def = "@control", .help = "arm", .min = 1, .type = ASSAY_T_STRING},
+    {.name = "must_fail", .def = "@must_fail", .help = "arms", .min = 1, .type = ASSAY_T_STRING | ASSAY_T_LIST},
+    {.name = "strict", .def = "false", .help = "flag", .min = 1, .type = ASSAY_T_BOOL},
+    {.name = NULL},
 };
 
 static assay_status make(const char *json, assay_params **out, assay_error *err) {
@@ -75,7 +80,8 @@ static void says_what_is_in_force(void) {
     assay_error err;
     CU_ASSERT_EQUAL_FATAL(make("{\"layers\":32,\"markers\":\"one\",\"strict\":null}", &p, &err), ASSAY_OK);
     char *text = assay_json_print(assay_params_effective(p));
-    CU_ASSERT_STRING_EQUAL(text, "{\"control\":\"\",\"cosine_min\":0.9999,\"layers\":32,\"markers\":\"one\",\"must_fail\":[],\"require\":{\"softmax\":1},\"strict\":false,\"unit\":\"auto\"}");
+    CU_ASSERT_STRING_EQUAL(text, "{\"control\":\"\",\"cosine_min\":0.9999,\"layers\":32,\"markers\":\"one\",\"must_fail\":[],"
+                                 "\"require\":{\"softmax\":1},\"strict\":false,\"unit\":\"auto\"}");
     free(text);
     assay_params_free(p);
 }
@@ -95,12 +101,15 @@ static void explains_what_is_wrong(void) {
 }
 
 static void reads_command_line_words(void) {
-    static const char *const words[] = { "cosine_min=0.5", "layers=32", "require=softmax:2,matmul:4", "markers=x,y", "strict=true", "unit=block" };
+    static const char *const words[] = {"cosine_min=0.5", "layers=32",   "require=softmax:2,matmul:4",
+                                        "markers=x,y",    "strict=true", "unit=block"};
     assay_json *obj = assay_json_object();
-    assay_error err = { 0 };
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++) CU_ASSERT_EQUAL(assay_params_from_text(table, words[i], "gate \"parity\"", obj, &err), ASSAY_OK);
+    assay_error err = {0};
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        CU_ASSERT_EQUAL(assay_params_from_text(table, words[i], "gate \"parity\"", obj, &err), ASSAY_OK);
     char *text = assay_json_print(obj);
-    CU_ASSERT_STRING_EQUAL(text, "{\"cosine_min\":0.5,\"layers\":32,\"markers\":[\"x\",\"y\"],\"require\":{\"matmul\":4,\"softmax\":2},\"strict\":true,\"unit\":\"block\"}");
+    CU_ASSERT_STRING_EQUAL(text, "{\"cosine_min\":0.5,\"layers\":32,\"markers\":[\"x\",\"y\"],\"require\":{\"matmul\":4,"
+                                 "\"softmax\":2},\"strict\":true,\"unit\":\"block\"}");
     free(text);
     CU_ASSERT_EQUAL(assay_params_from_text(table, "layers=many", "gate \"parity\"", obj, &err), ASSAY_E_INPUT);
     CU_ASSERT_STRING_EQUAL(err.message, "gate \"parity\".layers: expected integer, got string \"many\"");
@@ -112,26 +121,32 @@ static void reads_command_line_words(void) {
 }
 
 static void required_means_required(void) {
-    static const assay_param need[] = { { .name = "op", .def = NULL, .help = "op type", .min = 1, .type = ASSAY_T_STRING }, { .name = NULL } };
+    static const assay_param need[] = {{.name = "op", .def = NULL, .help = "op type", .min = 1, .type = ASSAY_T_STRING},
+                                       {.name = NULL}};
     assay_params *p = NULL;
-    assay_error err = { 0 };
+    assay_error err = {0};
     CU_ASSERT_EQUAL(assay_params_make(need, NULL, "gate \"x\"", &p, &err), ASSAY_E_INPUT);
     CU_ASSERT_STRING_EQUAL(err.message, "gate \"x\".op: required (string: op type)");
 }
 
 static void bad_tables_are_found(void) {
-    static const assay_param bad_name[] = { { .name = "Cosine", .def = "", .help = "h", .type = ASSAY_T_NUMBER }, { .name = NULL } };
-    static const assay_param bad_type[] = { { .name = "a", .def = "", .help = "h", .type = 9 }, { .name = NULL } };
-    static const assay_param bad_def[] = { { .name = "a", .def = "many", .help = "h", .type = ASSAY_T_INT }, { .name = NULL } };
-    static const assay_param bad_range[] = { { .name = "a", .def = "7", .help = "h", .min = 0, .max = 1, .type = ASSAY_T_INT }, { .name = NULL } };
-    static const assay_param no_help[] = { { .name = "a", .def = "1", .type = ASSAY_T_INT }, { .name = NULL } };
-    static const assay_param twice[] = { { .name = "a", .def = "", .help = "h", .type = ASSAY_T_INT }, { .name = "a", .def = "", .help = "h", .type = ASSAY_T_INT }, { .name = NULL } };
-    static const assay_param *const bad[] = { bad_name, bad_type, bad_def, bad_range, no_help, twice };
-    assay_error err = { 0 };
+    static const assay_param bad_name[] = {{.name = "Cosine", .def = "", .help = "h", .type = ASSAY_T_NUMBER}, {.name = NULL}};
+    static const assay_param bad_type[] = {{.name = "a", .def = "", .help = "h", .type = 9}, {.name = NULL}};
+    static const assay_param bad_def[] = {{.name = "a", .def = "many", .help = "h", .type = ASSAY_T_INT}, {.name = NULL}};
+    static const assay_param bad_range[] = {{.name = "a", .def = "7", .help = "h", .min = 0, .max = 1, .type = ASSAY_T_INT},
+                                            {.name = NULL}};
+    static const assay_param no_help[] = {{.name = "a", .def = "1", .type = ASSAY_T_INT}, {.name = NULL}};
+    static const assay_param twice[] = {{.name = "a", .def = "", .help = "h", .type = ASSAY_T_INT},
+                                        {.name = "a", .def = "", .help = "h", .type = ASSAY_T_INT},
+                                        {.name = NULL}};
+    static const assay_param *const bad[] = {bad_name, bad_type, bad_def, bad_range, no_help, twice};
+    assay_error err = {0};
     CU_ASSERT_EQUAL(assay_params_check_table(table, "gate 'x'", &err), ASSAY_OK);
-    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) CU_ASSERT_EQUAL(assay_params_check_table(bad[i], "gate 'x'", &err), ASSAY_E_ABI);
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+        CU_ASSERT_EQUAL(assay_params_check_table(bad[i], "gate 'x'", &err), ASSAY_E_ABI);
     CU_ASSERT_STRING_EQUAL(err.message, "gate 'x': parameter 'a' stands twice in the table");
 }
 
-ASSAY_SUITE("params", TEST(fills_in_defaults), TEST(at_words_name_nothing), TEST(says_what_is_in_force), TEST(explains_what_is_wrong),
-            TEST(reads_command_line_words), TEST(required_means_required), TEST(bad_tables_are_found))
+ASSAY_SUITE("params", TEST(fills_in_defaults), TEST(at_words_name_nothing), TEST(says_what_is_in_force),
+            TEST(explains_what_is_wrong), TEST(reads_command_line_words), TEST(required_means_required),
+            TEST(bad_tables_are_found))
