@@ -50,9 +50,14 @@ static void print_type(const assay_json *v) {
     const assay_json *shape = assay_json_get(v, "shape");
     printf("%s", assay_json_string(v, "dtype", kind));
     if (!shape) return;
-    char *text = assay_json_print(shape);
-    printf("%s", text);
-    free(text);
+    putchar('[');
+    for (size_t i = 0; i < assay_json_len(shape); i++) {
+        const char *unknown = assay_json_text(assay_json_at(shape, i));
+        if (i) putchar(',');
+        if (unknown) printf("%s", unknown);
+        else printf("%.0f", assay_json_value(assay_json_at(shape, i)));
+    }
+    putchar(']');
 }
 
 static void print_values(const char *label, const assay_json *list) {

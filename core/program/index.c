@@ -154,7 +154,7 @@ void assay_program_index(assay_program *p) {
         w.f->n_values = w.next_id;
         count_uses(&w, w.f->block);
         mark_block(w.f->block);
-        w.f->all_ops = assay_arena_copy(p->arena, w.ops.items ? (void *)w.ops.items : (void *)&w, w.ops.len * sizeof *w.ops.items);
+        w.f->all_ops = w.ops.len ? assay_arena_copy(p->arena, w.ops.items, w.ops.len * sizeof *w.ops.items) : NULL;
         w.f->n_all_ops = (uint32_t)w.ops.len;
         assay_ptrs_free(&w.ops);
     }

@@ -17,7 +17,7 @@ seeds() {
         npy) cp -n "$shared"/cases/*/*.npy "$2/" 2>/dev/null || true ;;
         json) find "$shared/cases" -name '*.json' -size -20k -exec cp -n {} "$2/" \; 2>/dev/null || true ;;
         mil) find "$shared/cases" -name '*.mil' -exec cp -n {} "$2/" \; 2>/dev/null || true ;;
-        mlmodel) find "$shared/corpus/coremltools" -name '*.mlmodel' -size -20k | head -200 | while read -r f; do cp "$f" "$2/$(echo "$f" | sha256sum | head -c 16)"; done ;;
+        mlmodel) find "$shared/corpus/coremltools" -name '*.mlmodel' -size -20k | head -200 | while read -r f; do cp "$f" "$2/$(echo "$f" | sha256sum | head -c 16)"; done || true ;;
     esac
 }
 status=0
