@@ -101,14 +101,15 @@ assay_status assay_op_check_args(const assay_mil_op *op, assay_error *err) {
     return ASSAY_OK;
 }
 
-/* ---- types of arguments */
+/* ---- types of arguments. Up to opset CoreML7 the constexpr ops keep theirs among the attributes. */
 uint32_t assay_arg_count(const assay_mil_op *op, const char *key) {
     const assay_mil_arg *a = assay_op_arg(op, key);
-    return a ? a->n : 0;
+    return a ? a->n : assay_op_attr(op, key) ? 1 : 0;
 }
 
 const assay_mil_type *assay_arg_type(const assay_mil_op *op, const char *key, uint32_t i) {
     const assay_mil_arg *a = assay_op_arg(op, key);
+    if (!a && i == 0 && assay_op_attr(op, key)) return assay_op_attr(op, key)->type;
     if (!a || i >= a->n) return NULL;
     const assay_mil_binding *b = &a->items[i];
     return b->value ? b->value->type : b->literal ? b->literal->type : NULL;

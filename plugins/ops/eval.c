@@ -76,7 +76,9 @@ const assay_tensor *assay_eval_in_at(assay_eval *ev, const char *key, uint32_t i
     const assay_slot *s = find_slot(ev, key, i);
     if (s) return s->t.dtype ? &s->t : NULL;
     const assay_mil_arg *a = assay_op_arg(ev->op, key);
-    return a && i < a->n && a->items[i].literal ? literal_tensor(ev, a->items[i].literal) : NULL;
+    if (a) return i < a->n && a->items[i].literal ? literal_tensor(ev, a->items[i].literal) : NULL;
+    const assay_mil_const *attr = assay_op_attr(ev->op, key);           /* constexpr ops up to opset CoreML7 */
+    return attr ? literal_tensor(ev, attr) : NULL;
 }
 
 const assay_tensor *assay_eval_in(assay_eval *ev, const char *key) { return assay_eval_in_at(ev, key, 0); }

@@ -28,6 +28,9 @@ typedef struct assay_eval {
     struct assay_slot *outs;                     /* n_out */
     struct assay_scratch *scratch;
     struct assay_pool *pool;
+    /* Runs nested block i of a control op; its inputs are set and its outputs read through `slots`. */
+    assay_status (*run_block)(void *run_ctx, uint32_t i, assay_error *err);
+    void *run_ctx;
 } assay_eval;
 
 /* ---- inputs; NULL: absent. Literals and constants are tensors like any other. */

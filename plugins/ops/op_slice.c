@@ -1,4 +1,4 @@
-/* slice_by_index, slice_by_size: a strided window of a tensor. */
+/* slice_by_index, slice_update, slice_by_size: a strided window of a tensor. */
 #include "ops/builtin.h"
 #include "ops/eval.h"
 #include <string.h>
@@ -113,6 +113,45 @@ static assay_status eval_index(assay_eval *ev, assay_error *err) {
     return copy_window(ev, x, &w, err);
 }
 
+/* ---- slice_update: a window of x replaced */
+static assay_status infer_update(assay_program *p, const assay_mil_op *op, const assay_mil_type **out, uint32_t n_out, assay_error *err) {
+    assay_shape u, want;
+    char a[160], b[160];
+    ASSAY_TRY(infer_index(p, op, out, n_out, err));
+    want = (assay_shape){ out[0]->rank, { 0 } };
+    memcpy(want.d, out[0]->dims, sizeof want.d);
+    assay_arg_shape(op, "update", 0, &u);
+    bool fits = u.rank == want.rank && assay_arg_dtype(op, "update") == assay_arg_dtype(op, "x");
+    for (uint32_t i = 0; fits && i < u.rank; i++) fits = assay_dims_agree(u.d[i], want.d[i]);
+    if (!fits) return assay_op_fail(err, op, "update %s must be %s of the type of x", assay_shape_print(&u, a), assay_shape_print(&want, b));
+    out[0] = assay_arg_type(op, "x", 0);
+    return ASSAY_OK;
+}
+
+static assay_status eval_update(assay_eval *ev, assay_error *err) {
+    const assay_tensor *x = assay_eval_in(ev, "x"), *u = assay_eval_in(ev, "update");
+    slice_args a;
+    window w = { .squeezed = 0 };
+    ASSAY_TRY(read_slice(ev->op, x->rank, &a, err));
+    if (!a.known) return assay_op_fail(err, ev->op, "begin, end or stride has no value");
+    for (uint32_t i = 0; i < x->rank; i++) ASSAY_TRY(window_axis(ev->op, &a, i, x->shape[i], &w, err));
+    assay_tensor *out = assay_eval_out(ev, 0, err);
+    const void *base = assay_eval_as(ev, x, ev->out_dtypes[0], err), *update = assay_eval_as(ev, u, ev->out_dtypes[0], err);
+    if (!out || !base || !update) return ASSAY_E_NOMEM;
+    size_t size = assay_dtype_size(out->dtype);
+    int64_t from[ASSAY_RANK_MAX], to[ASSAY_RANK_MAX], step = 1, offset = 0;
+    memcpy(out->data, base, (size_t)assay_tensor_count(x) * size);
+    for (uint32_t i = x->rank; i-- > 0;) {
+        from[i] = step;
+        step *= w.count[i];
+        to[i] = w.step[i] * out->stride[i];
+        offset += w.start[i] * out->stride[i];
+    }
+    if (step != assay_tensor_count(u)) return assay_op_fail(err, ev->op, "update does not fit the window");
+    if (step > 0) assay_copy_strided(size, x->rank, w.count, (char *)out->data + (size_t)offset * size, to, update, from);
+    return ASSAY_OK;
+}
+
 /* ---- slice_by_size: size -1 goes to the end */
 static assay_status size_axis(const assay_mil_op *op, uint32_t i, int64_t begin, int64_t size, int64_t n, window *w, assay_error *err) {
     w->start[i] = begin;
@@ -159,11 +198,14 @@ static assay_status eval_size(assay_eval *ev, assay_error *err) {
 
 #define INTS(name, need, text) { name, "int", NULL, need, text }
 #define BOOLS(name, text) { name, "bool", NULL, ASSAY_ARG_CONST, text }
-static const assay_op_param p_index[] = { ASSAY_X("any", "tensor"), INTS("begin", ASSAY_ARG_REQUIRED, "first element on each axis"), INTS("end", ASSAY_ARG_REQUIRED, "one past the last"),
-    INTS("stride", 0, "step, default 1; may be negative"), BOOLS("begin_mask", "true: from the first element"), BOOLS("end_mask", "true: to the last element"),
-    BOOLS("squeeze_mask", "true: take the element at begin and drop the axis"), ASSAY_END };
+#define WINDOW INTS("begin", ASSAY_ARG_REQUIRED, "first element on each axis"), INTS("end", ASSAY_ARG_REQUIRED, "one past the last"), \
+    INTS("stride", 0, "step, default 1; may be negative"), BOOLS("begin_mask", "true: from the first element"), BOOLS("end_mask", "true: to the last element"), \
+    BOOLS("squeeze_mask", "true: take the element at begin and drop the axis")
+static const assay_op_param p_index[] = { ASSAY_X("any", "tensor"), WINDOW, ASSAY_END };
+static const assay_op_param p_update[] = { ASSAY_X("any", "tensor"), { "update", "any", NULL, ASSAY_ARG_REQUIRED, "new elements" }, WINDOW, ASSAY_END };
 static const assay_op_param p_size[] = { ASSAY_X("any", "tensor"), INTS("begin", ASSAY_ARG_REQUIRED, "first element on each axis"), INTS("size", ASSAY_ARG_REQUIRED, "number of elements, -1: to the end"), ASSAY_END };
 static const assay_op_def def_index = { "slice_by_index", "x[begin:end:stride]", "CoreML5", 0, p_index, infer_index, NULL, eval_index };
 static const assay_op_def def_size = { "slice_by_size", "x[begin:begin+size]", "CoreML5", 0, p_size, infer_size, NULL, eval_size };
-static const assay_op_def *const defs[] = { &def_index, &def_size, NULL };
+static const assay_op_def def_update = { "slice_update", "x with x[begin:end:stride] replaced", "CoreML8", 0, p_update, infer_update, NULL, eval_update };
+static const assay_op_def *const defs[] = { &def_index, &def_size, &def_update, NULL };
 const assay_op_family assay_ops_slice = { defs };

@@ -188,12 +188,30 @@ static assay_status settle_types(assay_exec *e, const assay_exec_step *s, const 
     if (s->fixed) return ASSAY_OK;
     *op = bind_op(e, s->op);
     ASSAY_TRY(infer_step(e->run_types, s, *op, err));
-    for (uint32_t k = 0; k < s->op->n_outs; k++)
+    for (uint32_t k = 0; k < s->op->n_outs && !(s->def->flags & ASSAY_OP_CONTROL); k++)
         if (!type_known(s->types[k])) return assay_op_fail(err, s->op, "the size of its output is not known when it runs");
     return ASSAY_OK;
 }
 
+/* Later steps rely on the declared sizes; control ops take theirs from their blocks at run time. */
+static assay_status check_result(const assay_mil_op *op, uint32_t k, const assay_tensor *t, assay_error *err) {
+    const assay_mil_type *want = op->outs[k]->type;
+    if (!t->dtype || !want || want->kind != ASSAY_TYPE_TENSOR) return ASSAY_OK;
+    bool fits = want->rank == t->rank;
+    for (uint32_t i = 0; fits && i < t->rank; i++) fits = assay_dims_agree(want->dims[i], t->shape[i]);
+    char text[160];
+    return fits ? ASSAY_OK : assay_op_fail(err, op, "output '%s' came out as %s", op->outs[k]->name, assay_shape_text(t->rank, t->shape, text));
+}
+
+typedef struct nested { assay_exec *e; const assay_exec_step *s; } nested;
+
+static assay_status run_nested(void *ctx, uint32_t i, assay_error *err) {
+    const nested *n = ctx;
+    return assay_exec_run_block(n->e, n->s->blocks[i], err);
+}
+
 static assay_status run_step(assay_exec *e, const assay_exec_step *s, assay_error *err) {
+    nested inner = { e, s };
     const assay_mil_op *op;
     ASSAY_TRY(settle_types(e, s, &op, err));
     assay_scratch scratch = { 0 };
@@ -201,10 +219,11 @@ static assay_status run_step(assay_exec *e, const assay_exec_step *s, assay_erro
     int32_t *held = assay_xcalloc(op->n_outs + 1u, sizeof *held);
     for (uint32_t k = 0; k < op->n_outs; k++) held[k] = assay_exec_held(e, op->outs[k]);
     assay_eval ev = { .op = op, .k = e->k, .threads = e->o.threads, .n_out = op->n_outs, .out_types = s->types, .out_dtypes = held,
-                      .slots = e->slots, .outs = outs, .scratch = &scratch, .pool = e->pool };
+                      .slots = e->slots, .outs = outs, .scratch = &scratch, .pool = e->pool, .run_block = run_nested, .run_ctx = &inner };
     assay_status st = s->def->eval(&ev, err);
     for (uint32_t k = 0; k < op->n_outs; k++) {
         const assay_mil_value *v = s->op->outs[k];
+        if (st == ASSAY_OK) st = check_result(s->op, k, &outs[k].t, err);
         assay_slot_clear(&e->slots[v->id]);
         e->slots[v->id] = outs[k];
         if (st == ASSAY_OK && e->o.observe && outs[k].t.dtype) e->o.observe(e->o.observe_ctx, s->op, v, &outs[k].t);
