@@ -55,13 +55,25 @@ struct assay_arena { arena_block *blocks; arena_hook *hooks; };
 
 assay_arena *assay_arena_new(void) { return assay_xcalloc(1, sizeof(assay_arena)); }
 
-void assay_arena_free(assay_arena *a) {
-    if (!a) return;
-    for (arena_hook *h = a->hooks; h; h = h->next) h->fn(h->p);
-    for (arena_block *b = a->blocks, *next; b; b = next) {
+void assay_arena_reset(assay_arena *a) {
+    for (arena_hook *h = a->hooks, *next; h; h = next) {
+        next = h->next;                          /* hooks lie in the arena: read before the memory is used again */
+        h->fn(h->p);
+    }
+    a->hooks = NULL;
+    for (arena_block *b = a->blocks ? a->blocks->next : NULL, *next; b; b = next) {
         next = b->next;
         free(b);
     }
+    if (!a->blocks) return;
+    a->blocks->next = NULL;
+    a->blocks->used = 0;
+}
+
+void assay_arena_free(assay_arena *a) {
+    if (!a) return;
+    assay_arena_reset(a);
+    free(a->blocks);
     free(a);
 }
 

@@ -18,6 +18,7 @@ char *assay_xprintf(const char *fmt, ...) ASSAY_PRINTF(1, 2);
 typedef struct assay_arena assay_arena;
 assay_arena *assay_arena_new(void);
 void assay_arena_free(assay_arena *a);                               /* NULL is fine */
+void assay_arena_reset(assay_arena *a);                              /* frees everything made in it, keeps one block for what comes */
 void *assay_arena_alloc(assay_arena *a, size_t n);                   /* zeroed, aligned to 16 */
 char *assay_arena_strdup(assay_arena *a, const char *s);
 char *assay_arena_strndup(assay_arena *a, const char *s, size_t n);

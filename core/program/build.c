@@ -74,7 +74,7 @@ static void note_names(assay_mil_function *f, const assay_mil_block *b) {
 
 static assay_scope *names_of(assay_mil_function *f) {
     if (f->names) return f->names;
-    f->names = assay_scope_new();
+    f->names = assay_scope_new(f->block->n_ops);
     for (uint32_t i = 0; i < f->n_inputs; i++) assay_scope_add(f->names, f->inputs[i]->name, f->inputs[i]);
     note_names(f, f->block);
     return f->names;

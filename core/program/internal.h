@@ -9,7 +9,7 @@ void assay_type_print(assay_buf *b, const assay_mil_type *t);             /* as 
 
 /* ---- scope.c: names to values with nested scopes. An inner name may hide an outer one; within one scope names are unique. */
 typedef struct assay_scope assay_scope;
-assay_scope *assay_scope_new(void);
+assay_scope *assay_scope_new(size_t expect);                     /* room for that many names; it grows */
 void assay_scope_free(assay_scope *s);
 bool assay_scope_add(assay_scope *s, const char *name, assay_mil_value *v);   /* false: already in this scope. The name is borrowed */
 assay_mil_value *assay_scope_find(const assay_scope *s, const char *name);    /* innermost, or NULL */

@@ -176,7 +176,7 @@ static assay_status parse_function(mil_parser *m) {
     if (!s) s = mil_lex_want(x, '(');
     if (s) return s;
     assay_mil_function *f = assay_program_add_function(m->p, name, opset);
-    m->scope = assay_scope_new();
+    m->scope = assay_scope_new(0);
     s = parse_params(m, ')', &f->inputs, &f->n_inputs);
     if (!s) s = mil_parse_attrs(m, &f->attrs, &f->n_attrs);
     if (!s) s = parse_block(m, &f->block);

@@ -5,7 +5,11 @@
 #include "program/internal.h"
 #include "mil.pb-c.h"
 
-typedef struct assay_reader { assay_program *p; const char *model_dir; assay_scope *scope; assay_error *err; } assay_reader;
+typedef struct assay_reader {
+    assay_program *p; const char *model_dir; assay_scope *scope; assay_error *err;
+    assay_ptrs spare;                            /* arenas for messages, one a nesting depth, used again and again */
+    const assay_mil_type *types[256];            /* tensor types met before, by hash: most values share a few */
+} assay_reader;
 
 /* Copies into the program's arena; NULL stays NULL. */
 const char *assay_read_text(assay_reader *r, const char *s);

@@ -97,7 +97,7 @@ static assay_status read_op_parts(assay_reader *r, const Mil__Operation *m, assa
 
 static assay_status read_op(assay_reader *r, const ProtobufCBinaryData *packed, assay_mil_op **out) {
     assay_mil_op *op = *out = assay_arena_alloc(r->p->arena, sizeof *op);
-    assay_arena *passing = assay_arena_new();
+    assay_arena *passing = r->spare.len ? r->spare.items[--r->spare.len] : assay_arena_new();
     ProtobufCAllocator alloc = { arena_take, arena_leave, passing };
     const Mil__Operation *m = mil__operation__unpack(&alloc, packed->len, packed->data);
     assay_status s = ASSAY_OK;
@@ -108,7 +108,8 @@ static assay_status read_op(assay_reader *r, const ProtobufCBinaryData *packed, 
         s = read_op_parts(r, m, op);
         if (s) assay_wrap(r->err, "op %s '%s'", m->type, m->n_outputs ? m->outputs[0]->name : "");
     }
-    assay_arena_free(passing);
+    assay_arena_reset(passing);
+    assay_ptrs_push(&r->spare, passing);
     return s;
 }
 
@@ -142,7 +143,7 @@ static assay_status read_function(assay_reader *r, const Mil__Function *m, assay
     f->opset = assay_read_text(r, m->opset);
     const Mil__Block *block = block_for(m);
     if (!block) return assay_fail(r->err, ASSAY_E_INPUT, "there is no block for the function's opset '%s' (block specialization missing)", m->opset);
-    r->scope = assay_scope_new();
+    r->scope = assay_scope_new(block->n_operations);
     assay_status s = add_values(r, m->inputs, m->n_inputs, &f->inputs, &f->n_inputs);
     if (!s) s = assay_read_attrs(r, m->attributes, m->n_attributes, &f->attrs, &f->n_attrs);
     if (!s) s = read_block(r, block, &f->block);
@@ -205,6 +206,8 @@ assay_status assay_program_parse_model(const void *bytes, size_t len, const char
     assay_reader r = { .p = p, .model_dir = model_dir, .err = err };
     if (!m || !m->program) s = assay_fail(err, ASSAY_E_INPUT, "%s: the model is damaged: it cannot be decoded", what);
     else if (read_model(&r, m)) s = assay_wrap(err, "%s", what);
+    while (r.spare.len) assay_arena_free(r.spare.items[--r.spare.len]);
+    assay_ptrs_free(&r.spare);
     assay_arena_free(passing);
     if (!s) {
         p->raw = bytes;

@@ -57,11 +57,22 @@ static bool read_subs(assay_reader *r, assay_mil_type *out, int32_t kind, Mil__V
     return true;
 }
 
+/* A tensor type that stood here before is used again. */
+static const assay_mil_type *read_shared(assay_reader *r, const Mil__TensorType *t) {
+    assay_mil_type type = { 0 };
+    if (!read_tensor_type(r, t, &type)) return NULL;
+    uint32_t h = (uint32_t)type.dtype;
+    for (uint32_t i = 0; i < type.rank; i++) h = h * 31 + (uint32_t)type.dims[i];
+    const assay_mil_type **slot = &r->types[(h ^ h >> 8) & 255];
+    if (!*slot || !assay_type_equal(*slot, &type)) *slot = assay_arena_copy(r->p->arena, &type, sizeof type);
+    return *slot;
+}
+
 const assay_mil_type *assay_read_type(assay_reader *r, const Mil__ValueType *t) {
+    if (t && t->kind_case == MIL__VALUE_TYPE__KIND_TENSOR) return read_shared(r, t->tensor);
     assay_mil_type *out = assay_arena_alloc(r->p->arena, sizeof *out);
     bool ok = false;
     switch (t ? t->kind_case : MIL__VALUE_TYPE__KIND__NOT_SET) {
-    case MIL__VALUE_TYPE__KIND_TENSOR: ok = read_tensor_type(r, t->tensor, out); break;
     case MIL__VALUE_TYPE__KIND_LIST:
         ok = read_subs(r, out, ASSAY_TYPE_LIST, &t->list->type, 1) && read_dim(t->list->length, &out->length);
         break;

@@ -12,9 +12,10 @@ struct assay_scope {
     size_t *marks; uint32_t depth, marks_cap;
 };
 
-assay_scope *assay_scope_new(void) {
+assay_scope *assay_scope_new(size_t expect) {
     assay_scope *s = assay_xcalloc(1, sizeof *s);
     s->cap = 64;
+    while (s->cap < 2 * expect) s->cap *= 2;
     s->slots = assay_xcalloc(s->cap, sizeof *s->slots);
     return s;
 }
@@ -50,16 +51,20 @@ static void grow(assay_scope *s) {
     free(old);
 }
 
-bool assay_scope_add(assay_scope *s, const char *name, assay_mil_value *v) {
-    if (2 * s->used >= s->cap) grow(s);
-    uint32_t h = hash(name);
-    slot *e = find_slot(s, name, h);
-    if (e->value && e->depth == s->depth) return false;
+static void remember(assay_scope *s, const char *name, const slot *e) {
     if (s->n_log == s->log_cap) {
         s->log_cap = s->log_cap ? 2 * s->log_cap : 64;
         s->log = assay_xrealloc(s->log, s->log_cap * sizeof *s->log);
     }
     s->log[s->n_log++] = (undo){ name, e->value, e->depth };
+}
+
+bool assay_scope_add(assay_scope *s, const char *name, assay_mil_value *v) {
+    if (2 * s->used >= s->cap) grow(s);
+    uint32_t h = hash(name);
+    slot *e = find_slot(s, name, h);
+    if (e->value && e->depth == s->depth) return false;
+    if (s->depth) remember(s, name, e);          /* the outermost scope is never left */
     if (!e->name) s->used++;
     *e = (slot){ name, v, s->depth, h };
     return true;

@@ -111,7 +111,7 @@ static assay_status check_signature(checker *c) {
 
 static assay_status check_function(checker *c) {
     if (!assay_opset_rank(c->f->opset)) return assay_fail(c->err, ASSAY_E_UNSUPPORTED, "unknown opset '%s'", c->f->opset);
-    c->scope = assay_scope_new();
+    c->scope = assay_scope_new(c->f->n_values);
     assay_status s = ASSAY_OK;
     for (uint32_t i = 0; !s && i < c->f->n_inputs; i++) s = define(c, c->f->inputs[i]);
     if (!s) s = check_block(c, c->f->block);
