@@ -16,13 +16,37 @@ static assay_status find_output(const assay_exec *e, const char *name, assay_own
     return assay_fail(err, ASSAY_E_INPUT, "the program has no output '%s'", name);
 }
 
-static assay_status execute(const assay_program *p, const char *function, const assay_named_tensor *in, uint32_t n_in, const char *const *names,
-                            assay_own_tensor *outs, uint32_t n_out, assay_error *err) {
-    const assay_exec_options o = { .precision = ASSAY_PREC_DECLARED, .function = function };
+/* Copies the case's states into the executor's (in = true), or back out into tensors of the caller. */
+static assay_status move_states(assay_exec_state *states, assay_case_call *c, bool in, assay_error *err) {
+    for (uint32_t i = 0; i < c->n_states; i++) {
+        assay_named_tensor own = { 0 };
+        for (uint32_t k = 0; k < assay_exec_state_count(states) && !own.name; k++) {
+            assay_named_tensor t = assay_exec_state_at(states, k);
+            if (strcmp(t.name, c->state_names[i]) == 0) own = t;
+        }
+        if (!own.name || !assay_tensor_same_shape(&own.t, &c->states[i].t)) return assay_fail(err, ASSAY_E_INPUT, "the program has no state '%s' of this shape", c->state_names[i]);
+        if (in) {
+            assay_tensor_read(&c->states[i].t, own.t.dtype, own.t.data);
+            continue;
+        }
+        assay_tensor_free(&c->states[i]);
+        assay_status st = assay_tensor_copy(&own.t, 0, &c->states[i], err);
+        if (st != ASSAY_OK) return st;
+    }
+    return ASSAY_OK;
+}
+
+static assay_status execute(const assay_program *p, assay_case_call *c, assay_error *err) {
+    const assay_exec_options o = { .precision = ASSAY_PREC_DECLARED, .function = c->function };
     assay_exec *e = NULL;
+    assay_exec_state *states = NULL;
     assay_status st = assay_exec_open(p, &o, &e, err);
-    if (st == ASSAY_OK) st = assay_exec_run(e, in, n_in, err);
-    for (uint32_t i = 0; i < n_out && st == ASSAY_OK; i++) st = find_output(e, names[i], &outs[i], err);
+    if (st == ASSAY_OK && c->n_states) st = assay_exec_state_new(e, &states, err);
+    if (st == ASSAY_OK) st = move_states(states, c, true, err);
+    if (st == ASSAY_OK) st = assay_exec_run_state(e, c->in, c->n_in, states, err);
+    for (uint32_t i = 0; i < c->n_out && st == ASSAY_OK; i++) st = find_output(e, c->out_names[i], &c->outs[i], err);
+    if (st == ASSAY_OK) st = move_states(states, c, false, err);
+    if (states) assay_exec_state_free(states);
     if (e) assay_exec_close(e);
     return st;
 }

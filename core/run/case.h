@@ -4,10 +4,16 @@
 #define ASSAY_RUN_CASE_H
 #include "plugin/evidence.h"
 
-/* Runs function `function` (NULL: default) of a program on named inputs; fills outs[i].t for the names given in outs. The
- * tensors are taken over by the caller (own). Given by the command, since the executor is a backend and no part of the core. */
-typedef assay_status assay_case_exec(const assay_program *p, const char *function, const assay_named_tensor *in, uint32_t n_in,
-                                     const char *const *out_names, assay_own_tensor *outs, uint32_t n_out, assay_error *err);
+/* One call of a program. `outs` are filled in for `out_names` and taken over by the caller; `states` hold the values before
+ * the call and, behind it, those after it (replaced, in the same order). */
+typedef struct assay_case_call {
+    const char *function;                        /* NULL: default */
+    const assay_named_tensor *in; uint32_t n_in;
+    const char *const *out_names; assay_own_tensor *outs; uint32_t n_out;
+    const char *const *state_names; assay_own_tensor *states; uint32_t n_states;
+} assay_case_call;
+/* Given by the command, since the executor is a backend and no part of the core. */
+typedef assay_status assay_case_exec(const assay_program *p, assay_case_call *call, assay_error *err);
 typedef struct assay_case_tools { const assay_registry *registry; assay_case_exec *execute; } assay_case_tools;
 
 /* Judges one folder: expected.json (case-expected/2), or case.json with truth.json (a package and its reference outputs; several
