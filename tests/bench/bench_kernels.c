@@ -77,15 +77,26 @@ static void attention_fused(void) {
                           .scale = 0.125, .threads = threads };
     kernels->sdpa_f32(&a);
 }
-/* Op by op, every score in memory: q * 0.125, matmul, softmax, matmul. */
+/* Op by op, every score in memory: q * 0.125, matmul, softmax, matmul; one head a task, as the executor does a batch. */
+static void scale_head(void *ctx, uint64_t b, uint32_t worker) {
+    (void)worker;
+    float *scaled = ctx;
+    for (size_t i = b * S * E; i < (b + 1) * S * E; i++) scaled[i] = head[0][i] * 0.125f;
+}
+static void score_head(void *ctx, uint64_t b, uint32_t worker) {
+    (void)worker;
+    kernels->gemm_f32((float *)ctx + b * S * E, E, head[1] + b * S * E, E, true, NULL, scores + b * S * S, S, S, S, E, 1);
+}
+static void product_head(void *ctx, uint64_t b, uint32_t worker) {
+    (void)ctx, (void)worker;
+    kernels->gemm_f32(scores + b * S * S, S, head[2] + b * S * E, E, false, NULL, out + b * S * E, E, S, E, S, 1);
+}
 static void attention_explicit(void) {
     static float scaled[M * D];
-    for (size_t i = 0; i < (size_t)M * D; i++) scaled[i] = head[0][i] * 0.125f;
-    for (size_t b = 0; b < BH; b++)
-        kernels->gemm_f32(scaled + b * S * E, E, head[1] + b * S * E, E, true, NULL, scores + b * S * S, S, S, S, E, threads);
+    assay_parallel(threads, BH, scale_head, scaled);
+    assay_parallel(threads, BH, score_head, scaled);
     kernels->softmax_f32(scores, scores, BH * S, S, threads);
-    for (size_t b = 0; b < BH; b++)
-        kernels->gemm_f32(scores + b * S * S, S, head[2] + b * S * E, E, false, NULL, out + b * S * E, E, S, E, S, threads);
+    assay_parallel(threads, BH, product_head, NULL);
 }
 static void whole_fused(void) { linears(), heads(), attention_fused(); }
 static void whole_explicit(void) { linears(), heads(), attention_explicit(); }

@@ -6,9 +6,9 @@
 #include "base/threads.h"
 #include <stdlib.h>
 
-/* A task of a matrix product covers PANELS panels and K_BLOCK of k at a time: packed B (2 x 32 x 1536 floats = 384 KiB) stays in
- * a second-level cache of 1 MiB with the rows of A that pass by. Measured in docs/reference/bench.md. */
-enum { PANELS = 2, K_BLOCK = 1536, TASKS_PER_WORKER = 4, TILES_PER_TASK = 8 };
+/* A task of a matrix product packs K_BLOCK of k at a time, and as many columns as make PACKED_BYTES: that stays in a second-level
+ * cache of 1 MiB with the rows of A that pass by, and a short k gives long rows of C. Measured in docs/reference/bench.md. */
+enum { K_BLOCK = 1536, PACKED_BYTES = 384 * 1024, TASKS_PER_WORKER = 4, TILES_PER_TASK = 8, ROW_BYTES = 64 * 1024 };
 
 /* Rows of a task: all of them if there are enough tasks for every worker already, else a share, never under a few tiles. */
 static int64_t rows_of_task(int64_t rows, int64_t tasks, uint32_t workers, int64_t tile) {

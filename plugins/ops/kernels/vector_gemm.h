@@ -130,8 +130,9 @@ static void FN(gemm)(const T *a, int64_t lda, const T *b, int64_t ldb, bool tran
     if (m <= 0 || n <= 0) return;
     uint32_t workers = kernel_workers(threads);
     FN(gemm_job) g = { .a = a, .b = b, .bias = bias, .c = c, .lda = lda, .ldb = ldb, .ldc = ldc, .m = m, .n = n, .k = k, .trans_b = trans_b };
-    g.cols_step = PANELS * FN(NR);
     g.k_step = k < K_BLOCK ? k : K_BLOCK;
+    int64_t panel_bytes = (g.k_step + 1) * FN(NR) * (int64_t)sizeof(T), whole = (n + FN(NR) - 1) / FN(NR), fit = PACKED_BYTES / panel_bytes;
+    g.cols_step = (fit < 1 ? 1 : fit < whole ? fit : whole) * FN(NR);
     int64_t col_tasks = (n + g.cols_step - 1) / g.cols_step;
     g.rows_step = rows_of_task(m, col_tasks, workers, MR);
     g.row_tasks = (m + g.rows_step - 1) / g.rows_step;

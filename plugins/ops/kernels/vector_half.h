@@ -33,27 +33,23 @@ static float round_half_one(float x) {
 
 static inline vec_f32 half_exp(vec_f32 x, vec_f32 max) { return round_half(exp_nonpos_f32(round_half(sub_f32(x, max)))); }
 
-static void f16wide_row(void *ctx, uint64_t row, uint32_t worker) {
-    (void)worker;
-    const rows_job_f32 *r = ctx;
-    const float *src = r->src + (int64_t)row * r->n;
-    float *dst = r->dst + (int64_t)row * r->n, tail[VH];
-    vec_f32 max = set_f32(row_max_f32(src, r->n));
+static void f16wide_row(const float *src, float *dst, int64_t n) {
+    float tail[VH];
+    vec_f32 max = set_f32(row_max_f32(src, n));
     int64_t i = 0;
-    for (; i + VH <= r->n; i += VH) st_f32(dst + i, half_exp(ld_f32(src + i), max));
-    for (; i < r->n; i++) {
+    for (; i + VH <= n; i += VH) st_f32(dst + i, half_exp(ld_f32(src + i), max));
+    for (; i < n; i++) {
         st_f32(tail, half_exp(set_f32(src[i]), max));
         dst[i] = tail[0];
     }
-    vec_f32 sum = set_f32(round_half_one(sum_f32(dst, r->n)));
-    for (i = 0; i + VH <= r->n; i += VH) st_f32(dst + i, round_half(div_f32(ld_f32(dst + i), sum)));
-    for (; i < r->n; i++) {
+    vec_f32 sum = set_f32(round_half_one(sum_f32(dst, n)));
+    for (i = 0; i + VH <= n; i += VH) st_f32(dst + i, round_half(div_f32(ld_f32(dst + i), sum)));
+    for (; i < n; i++) {
         st_f32(tail, round_half(div_f32(set_f32(dst[i]), sum)));
         dst[i] = tail[0];
     }
 }
 
 static void softmax_f16wide(const float *src, float *dst, int64_t rows, int64_t n, uint32_t threads) {
-    rows_job_f32 r = { .src = src, .dst = dst, .n = n };
-    if (rows > 0 && n > 0) assay_parallel(threads, (uint64_t)rows, f16wide_row, &r);
+    each_row_f32(src, dst, rows, n, threads, f16wide_row);
 }

@@ -79,19 +79,30 @@ static void FN(row_divide)(const T *src, T *dst, int64_t n, T by) {
 typedef struct FN(rows_job) {
     const T *src;
     T *dst;
-    int64_t n;
+    int64_t rows, n, rows_step;
+    void (*row)(const T *src, T *dst, int64_t n);
 } FN(rows_job);
 
-static void FN(softmax_row)(void *ctx, uint64_t row, uint32_t worker) {
+static void FN(rows_task)(void *ctx, uint64_t i, uint32_t worker) {
     (void)worker;
-    const FN(rows_job) *r = ctx;
-    const T *src = r->src + (int64_t)row * r->n;
-    T *dst = r->dst + (int64_t)row * r->n;
-    T sum = FN(row_exp)(src, dst, r->n, FN(row_max)(src, r->n));
-    FN(row_divide)(dst, dst, r->n, sum);
+    const FN(rows_job) *j = ctx;
+    int64_t r0 = (int64_t)i * j->rows_step, r1 = r0 + j->rows_step < j->rows ? r0 + j->rows_step : j->rows;
+    for (int64_t r = r0; r < r1; r++) j->row(j->src + r * j->n, j->dst + r * j->n, j->n);
+}
+
+/* Calls row for each of them; a task is some ROW_BYTES of rows, so that handing it out costs nothing beside it. */
+static void FN(each_row)(const T *src, T *dst, int64_t rows, int64_t n, uint32_t threads, void (*row)(const T *, T *, int64_t)) {
+    if (rows <= 0 || n <= 0) return;
+    int64_t fit = ROW_BYTES / (int64_t)sizeof(T) / n;
+    FN(rows_job) j = { .src = src, .dst = dst, .rows = rows, .n = n, .rows_step = fit > 1 ? fit : 1, .row = row };
+    assay_parallel(threads, (uint64_t)((rows + j.rows_step - 1) / j.rows_step), FN(rows_task), &j);
+}
+
+static void FN(softmax_row)(const T *src, T *dst, int64_t n) {
+    T sum = FN(row_exp)(src, dst, n, FN(row_max)(src, n));
+    FN(row_divide)(dst, dst, n, sum);
 }
 
 static void FN(softmax)(const T *src, T *dst, int64_t rows, int64_t n, uint32_t threads) {
-    FN(rows_job) r = { .src = src, .dst = dst, .n = n };
-    if (rows > 0 && n > 0) assay_parallel(threads, (uint64_t)rows, FN(softmax_row), &r);
+    FN(each_row)(src, dst, rows, n, threads, FN(softmax_row));
 }
