@@ -5,4 +5,9 @@
 
 /* fp32 rate of a pure fma loop at a level, all threads together; 0 for a level without such a loop ("portable"). */
 double bench_peak_gflops(const char *level, uint32_t threads);
+
+/* One arm of a planned run (tests/bench/d750.lua) on the reference backend; a failure ends the bench. x: [2,750,1280]. */
+typedef struct bench_program bench_program;
+bench_program *bench_program_open(const char *folder, const char *arm, uint32_t threads);
+void bench_program_run(bench_program *b, const float *x);
 #endif

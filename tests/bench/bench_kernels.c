@@ -1,7 +1,8 @@
 /* tests/bench/bench_kernels.c: times of the d750 attention subgraph ([2,750,1280], three 1280 x 1280 linears, 20 heads of 64) in
  * this program's own kernels, and the share of the fma peak measured in the same run.
  *   bench_kernels THREADS [ROUNDS]     a table: every row in turn each round, median and best
- *   bench_kernels THREADS serve        prints "ready", then for each line NAME runs that row once and prints milliseconds
+ *   bench_kernels THREADS serve        prints "ready NAME ...", then for each line NAME runs that row once and prints milliseconds
+ * With ASSAY_BENCH_RUN (a folder planned from d750.lua) there are rows for the arms as programs on the reference backend too.
  *   bench_kernels dump DIR             writes the inputs and a float64 reference as raw little-endian float32, for the peers */
 #include "bench/bench.h"
 #include "ops/kernels/kernels.h"
@@ -100,6 +101,9 @@ static void attention_explicit(void) {
 }
 static void whole_fused(void) { linears(), heads(), attention_fused(); }
 static void whole_explicit(void) { linears(), heads(), attention_explicit(); }
+static bench_program *program[2];
+static void program_fused(void) { bench_program_run(program[0], x); }
+static void program_explicit(void) { bench_program_run(program[1], x); }
 static void whole_f64(void) {
     for (int i = 0; i < 3; i++) kernels->gemm_f64(xd, D, wd[i], D, true, biasd[i], flatd[i], D, M, D, D, threads);
     for (int i = 0; i < 3; i++) assay_parallel(threads, BH, split_heads_f64, &i);
@@ -112,8 +116,10 @@ typedef struct row { const char *name; void (*run)(void); double gflop, lanes; d
 static row rows[] = {
     { "linears", linears, 0, 1, { 0 }, { 0 } }, { "attention_fused", attention_fused, 0, 1, { 0 }, { 0 } }, { "attention_explicit", attention_explicit, 0, 1, { 0 }, { 0 } },
     { "whole_fused", whole_fused, 0, 1, { 0 }, { 0 } }, { "whole_explicit", whole_explicit, 0, 1, { 0 }, { 0 } }, { "whole_fused_f64", whole_f64, 0, 2, { 0 }, { 0 } },
+    { "program_fused", program_fused, 0, 1, { 0 }, { 0 } }, { "program_explicit", program_explicit, 0, 1, { 0 }, { 0 } },
 };
-enum { ROWS = sizeof rows / sizeof *rows };
+enum { ROWS_ALL = sizeof rows / sizeof *rows };
+static size_t n_rows = ROWS_ALL;
 
 static double timed(const row *r) {
     int64_t start = assay_now_ns();
@@ -136,7 +142,7 @@ static void table(int rounds) {
     static double peak[ROUNDS_MAX * 8];
     int peaks = 0;
     for (int i = -1; i < rounds; i++)
-        for (size_t r = 0; r < ROWS; r++) {
+        for (size_t r = 0; r < n_rows; r++) {
             double top = bench_peak_gflops(kernels->name, threads), ms = timed(&rows[r]);
             if (i < 0) continue;
             peak[peaks++] = top;
@@ -147,7 +153,7 @@ static void table(int rounds) {
     printf("level %s, %u thread(s), %d rounds, fma peak %.1f GFLOP/s fp32 (median; %.1f to %.1f)\n", kernels->name, threads, rounds, top,
            peak[0], peak[peaks - 1]);
     printf("%-20s %9s %9s %9s %9s\n", "part", "median ms", "best ms", "GFLOP/s", "% of peak");
-    for (size_t r = 0; r < ROWS; r++) {
+    for (size_t r = 0; r < n_rows; r++) {
         double ms = middle(rows[r].ms, rounds);
         printf("%-20s %9.1f %9.1f %9.1f %9.1f\n", rows[r].name, ms, rows[r].ms[0], rows[r].gflop / ms * 1e3, middle(rows[r].share, rounds));
     }
@@ -155,12 +161,14 @@ static void table(int rounds) {
 
 static void serve(void) {
     char line[64];
-    puts("ready");
+    printf("ready");
+    for (size_t r = 0; r < n_rows; r++) printf(" %s", rows[r].name);
+    puts("");
     fflush(stdout);
     while (fgets(line, sizeof line, stdin)) {
         line[strcspn(line, "\n")] = 0;
         double value = strcmp(line, "peak") == 0 ? bench_peak_gflops(kernels->name, threads) : -1;
-        for (size_t r = 0; r < ROWS; r++)
+        for (size_t r = 0; r < n_rows; r++)
             if (strcmp(line, rows[r].name) == 0) value = timed(&rows[r]);
         printf("%.5f\n", value);
         fflush(stdout);
@@ -198,10 +206,13 @@ int main(int argc, char **argv) {
     }
     kernels = assay_kernels_best();
     make_inputs();
-    for (size_t r = 0; r < ROWS; r++)
+    for (size_t r = 0; r < n_rows; r++)
         rows[r].gflop = (strncmp(rows[r].name, "attention", 9) == 0 ? 0 : LINEAR_GFLOP) + (strcmp(rows[r].name, "linears") == 0 ? 0 : ATTENTION_GFLOP);
     if (strcmp(argv[1], "dump") == 0 && argc > 2) return threads = assay_cpu_count(), dump(argv[2]), 0;
     threads = (uint32_t)atoi(argv[1]);
+    const char *run = getenv("ASSAY_BENCH_RUN");
+    if (run && *run) program[0] = bench_program_open(run, "fused", threads), program[1] = bench_program_open(run, "explicit", threads);
+    else n_rows -= 2;
     linears(), heads();
     if (argc > 2 && strcmp(argv[2], "serve") == 0) return serve(), 0;
     int rounds = argc > 2 ? atoi(argv[2]) : 9;

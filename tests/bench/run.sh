@@ -36,6 +36,12 @@ date -u '+%Y-%m-%d %H:%M UTC'
 uname -srm
 sed -n 's/^model name.*: /processor: /p' /proc/cpuinfo 2>/dev/null | head -1
 awk '{print "load average before the run: " $1}' /proc/loadavg 2>/dev/null || true
+rm -rf "$peers/d750"
+if "$build/bin/assay" plan "$here/d750.lua" --out "$peers/d750" >"$peers/plan.log" 2>&1; then
+    export ASSAY_BENCH_RUN=$peers/d750
+else
+    say "programs left out: $(tail -1 "$peers/plan.log")"
+fi
 pin() { if command -v taskset >/dev/null; then taskset -c "$1" "${@:2}"; else "${@:2}"; fi; }
 for t in $threads; do
     echo
