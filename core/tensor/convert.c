@@ -1,5 +1,6 @@
 /* tensor/convert.c: conversion of contiguous runs of elements between any two types. */
 #include "tensor/dtype.h"
+#include <math.h>
 #include <string.h>
 
 /* An integer of any type is an int64, or (beyond its range) a uint64. */
@@ -55,6 +56,8 @@ static bool convert_floats(int32_t to, char *d, int32_t from, const char *s, siz
     case ASSAY_F16 * 16 + ASSAY_F32: RUN(uint16_t, float, assay_f16_to_f32(x));
     case ASSAY_F16 * 16 + ASSAY_F64: RUN(uint16_t, double, (double)assay_f16_to_f32(x));
     case ASSAY_F32 * 16 + ASSAY_F16: RUN(float, uint16_t, assay_f32_to_f16(x));
+    case ASSAY_F32 * 16 + ASSAY_F64: RUN(float, double, x == x ? (double)x : (double)NAN);
+    case ASSAY_F64 * 16 + ASSAY_F32: RUN(double, float, x == x ? (float)x : NAN);
     case ASSAY_F64 * 16 + ASSAY_F16: RUN(double, uint16_t, assay_f64_to_f16(x));
     case ASSAY_BF16 * 16 + ASSAY_F32: RUN(uint16_t, float, assay_bf16_to_f32(x));
     case ASSAY_F32 * 16 + ASSAY_BF16: RUN(float, uint16_t, assay_f32_to_bf16(x));
