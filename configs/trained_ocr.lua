@@ -16,7 +16,7 @@ return experiment {
   shapes = { x = { 1, 200, 120 }, heads = 8, head_dim = 15 },
 
   claim { id = "fused", text = "the candidate is one fused SDPA", needs = { "conversion" } },
-  claim { id = "right", text = "it computes what the trained layer computed in its own runtime", needs = { "dead_path", "parity", "sensitivity" } },
+  claim { id = "right", text = "it computes what the trained layer computed in its own runtime", needs = { "dead_path", "parity" } },
 
   weights { recipe = { qkv = assay.npy(file "wqkv"), bqkv = assay.npy(file "bqkv") }, split = "qkv", provenance = "trained" },
   reference { file = file "runtime-out", framework = "onnxruntime, CPU, float32" },

@@ -92,6 +92,16 @@ static void invalid_reasons(const assay_json *r, assay_buf *out) {
     }
 }
 
+static void must_fail_lines(const assay_json *r, assay_buf *out) {
+    const assay_json *list = assay_json_get(r, "must_fail");
+    for (size_t i = 0; i < assay_json_len(list); i++) {
+        const assay_json *by = assay_json_get(assay_json_at(list, i), "rejected_by");
+        assay_buf_printf(out, "%sarm %s must fail: %s", i ? "" : "\n", str(assay_json_at(list, i), "arm"), assay_json_len(by) ? "rejected by " : "not rejected by any gate judged");
+        for (size_t k = 0; k < assay_json_len(by); k++) assay_buf_printf(out, "%s%s", k ? ", " : "", assay_json_text(assay_json_at(by, k)));
+        assay_buf_char(out, '\n');
+    }
+}
+
 static void kill_lines(const assay_json *r, assay_buf *out) {
     static const struct { const char *key, *sign; } rules[] = {{"at_most", "<="}, {"at_least", ">="}, {"equals", "="}};
     const assay_json *kills = assay_json_get(r, "kills");
@@ -154,6 +164,7 @@ void assay_report_text(const assay_json *r, bool color, assay_buf *out) {
     assay_report_headline(r, color, out);
     gate_table(r, color, out);
     assay_text_figures(r, out);
+    must_fail_lines(r, out);
     compare_lines(r, color, out);
     kill_lines(r, out);
     claim_lines(r, color, out);

@@ -33,33 +33,46 @@ static bool has_code(const assay_json *reasons, const char *code) {
 }
 
 /* A gate that was given the tensor of a must_fail arm and does not say that it lacks power has rejected it. */
-static bool saw_rejected(const assay_json *rows, const assay_json *asked, const char *arm) {
-    for (size_t i = 0; i < assay_json_len(rows); i++) {
-        const assay_json *row = assay_json_at(rows, i), *list = assay_json_at(asked, i);
-        if (is(row, "printed", "not-measured") || has_code(assay_json_get(assay_json_get(row, "validity"), "reasons"), "gate_has_no_power")) continue;
-        for (size_t k = 0; k < assay_json_len(list); k++) {
-            const assay_json *a = assay_json_at(list, k);
-            if (is(a, "role", "must_fail") && is(a, "arm", arm) && is(a, "state", "ok")) return true;
-        }
+static bool rejects(const assay_json *row, const assay_json *asked, const char *arm) {
+    if (is(row, "printed", "not-measured") || has_code(assay_json_get(assay_json_get(row, "validity"), "reasons"), "gate_has_no_power")) return false;
+    for (size_t k = 0; k < assay_json_len(asked); k++) {
+        const assay_json *a = assay_json_at(asked, k);
+        if (is(a, "role", "must_fail") && is(a, "arm", arm) && is(a, "state", "ok")) return true;
     }
     return false;
 }
 
+assay_json *assay_rule_must_fail(const assay_json *plan, const assay_json *rows, const assay_json *asked) {
+    assay_json *out = assay_json_array();
+    const assay_json *arms = assay_json_get(plan, "arms");
+    for (size_t i = 0; i < assay_json_len(arms); i++) {
+        const char *name = assay_json_string(assay_json_at(arms, i), "name", "");
+        if (!is(assay_json_at(arms, i), "role", "must_fail")) continue;
+        assay_json *row = assay_json_append(out, assay_json_object()), *by = assay_json_set(row, "rejected_by", assay_json_array());
+        assay_json_set_string(row, "arm", name);
+        for (size_t k = 0; k < assay_json_len(rows); k++)
+            if (rejects(assay_json_at(rows, k), assay_json_at(asked, k), name))
+                assay_json_append(by, assay_json_new_string(assay_json_string(assay_json_at(rows, k), "gate", "")));
+    }
+    return out;
+}
+
 assay_json *assay_rule_validity(const assay_json *plan, const assay_json *rows, const assay_json *asked, bool complete) {
     assay_json *reasons = assay_json_array();
-    const assay_json *arms = assay_json_get(plan, "arms");
     bool compared = false;
     add_invalid_gates(rows, reasons);
     if (!complete) return reasons;
     for (size_t i = 0; i < assay_json_len(rows); i++) compared |= !is(assay_json_at(rows, i), "printed", "not-measured");
     if (!compared) add(reasons, "nothing_compared", "", "no gate compared anything: there is nothing to believe");
-    for (size_t i = 0; i < assay_json_len(arms); i++) {
-        const char *name = assay_json_string(assay_json_at(arms, i), "name", "");
-        if (!is(assay_json_at(arms, i), "role", "must_fail") || saw_rejected(rows, asked, name)) continue;
+    assay_json *must_fail = assay_rule_must_fail(plan, rows, asked);
+    for (size_t i = 0; i < assay_json_len(must_fail); i++) {
+        const char *name = assay_json_string(assay_json_at(must_fail, i), "arm", "");
+        if (assay_json_len(assay_json_get(assay_json_at(must_fail, i), "rejected_by"))) continue;
         char *text = assay_xprintf("arm \"%s\" must be rejected and no gate of the run rejected it: add it to a gate that sees outputs", name);
         add(reasons, "must_fail_not_rejected", name, text);
         free(text);
     }
+    assay_json_free(must_fail);
     return reasons;
 }
 

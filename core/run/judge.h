@@ -41,6 +41,8 @@ void assay_rule_kills(const assay_json *plan, assay_json *row, assay_json *kills
 /* Why the run as a whole is invalid: [{code, message, where}]. `answers`: the `asked` lists of the judged gates, by row;
  * `complete`: every gate was reached and judged, so that what was not seen was not there. */
 assay_json *assay_rule_validity(const assay_json *plan, const assay_json *rows, const assay_json *asked, bool complete);
+/* The must_fail arms of the plan and the gates that rejected each: [{arm, rejected_by:[gates]}]. */
+assay_json *assay_rule_must_fail(const assay_json *plan, const assay_json *rows, const assay_json *asked);
 /* Appends the state of one reason to a row's list. */
 void assay_rule_add_reason(assay_json *row, const char *list, const char *code, const char *message);
 /* The claims with fate, level (1-6) and class. */

@@ -136,6 +136,7 @@ assay_status assay_judging_receipt(assay_judging *j, assay_json **out, assay_err
     assay_json *validity = assay_json_set(r, "validity", assay_json_object());
     assay_json_set_bool(validity, "valid", valid);
     assay_json_set(validity, "reasons", reasons);
+    assay_json_set(r, "must_fail", assay_rule_must_fail(plan, j->rows, j->asked));
     assay_json_set(r, "gates", assay_json_clone(j->rows));
     assay_json_set(r, "kills", assay_json_clone(j->kills));
     assay_json_set(r, "compares", assay_json_clone(j->compares));

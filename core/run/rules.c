@@ -149,13 +149,15 @@ static void take(found *f, const assay_json *kill, const assay_json *metric, con
 }
 
 /* A bare name is looked up in `gate`, else in every group of the candidate (of one fixture, where the kill names it), else in
- * the one other group that has it; "GROUP.NAME" means that group alone. Nothing else is tried. */
+ * the one other group that has it; "GROUP.NAME" means that group alone, "GROUP.NAME.KEY" one figure of a table
+ * in it. Nothing else is tried. */
 static found look_up(const assay_json *metrics, const assay_json *kill) {
     found f = {.value = NULL};
     const char *name = assay_json_string(kill, "metric", ""), *dot = strrchr(name, '.'), *fixture = assay_json_string(kill, "fixture", NULL);
     if (dot) {
         char *group = assay_xstrndup(name, (size_t)(dot - name));
         const assay_json *m = assay_json_get(assay_json_get(metrics, group), dot + 1);
+        if (!m) m = assay_json_path(metrics, name);
         if (m) take(&f, kill, m, group);
         free(group);
         return f;
