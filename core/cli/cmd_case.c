@@ -19,12 +19,13 @@ static assay_status find_output(const assay_exec *e, const char *name, assay_own
 /* Copies the case's states into the executor's (in = true), or back out into tensors of the caller. */
 static assay_status move_states(assay_exec_state *states, assay_case_call *c, bool in, assay_error *err) {
     for (uint32_t i = 0; i < c->n_states; i++) {
-        assay_named_tensor own = { 0 };
+        assay_named_tensor own = {0};
         for (uint32_t k = 0; k < assay_exec_state_count(states) && !own.name; k++) {
             assay_named_tensor t = assay_exec_state_at(states, k);
             if (strcmp(t.name, c->state_names[i]) == 0) own = t;
         }
-        if (!own.name || !assay_tensor_same_shape(&own.t, &c->states[i].t)) return assay_fail(err, ASSAY_E_INPUT, "the program has no state '%s' of this shape", c->state_names[i]);
+        if (!own.name || !assay_tensor_same_shape(&own.t, &c->states[i].t))
+            return assay_fail(err, ASSAY_E_INPUT, "the program has no state '%s' of this shape", c->state_names[i]);
         if (in) {
             assay_tensor_read(&c->states[i].t, own.t.dtype, own.t.data);
             continue;
@@ -37,7 +38,7 @@ static assay_status move_states(assay_exec_state *states, assay_case_call *c, bo
 }
 
 static assay_status execute(const assay_program *p, assay_case_call *c, assay_error *err) {
-    const assay_exec_options o = { .precision = ASSAY_PREC_DECLARED, .function = c->function };
+    const assay_exec_options o = {.precision = ASSAY_PREC_DECLARED, .function = c->function};
     assay_exec *e = NULL;
     assay_exec_state *states = NULL;
     assay_status st = assay_exec_open(p, &o, &e, err);
@@ -53,20 +54,21 @@ static assay_status execute(const assay_program *p, assay_case_call *c, assay_er
 
 static void print_row(const assay_json *c) {
     bool ok = assay_json_bool(c, "ok", false);
-    printf("%-4s %-40s %-13s expected %s\n", ok ? "ok" : "FAIL", assay_json_string(c, "case", ""), assay_json_string(c, "got", "nothing"), assay_json_string(c, "expected", "nothing"));
+    printf("%-4s %-40s %-13s expected %s\n", ok ? "ok" : "FAIL", assay_json_string(c, "case", ""),
+           assay_json_string(c, "got", "nothing"), assay_json_string(c, "expected", "nothing"));
     if (!ok) printf("     %s\n", assay_json_string(c, "difference", ""));
 }
 
 static int run(const assay_args *a) {
     assay_registry *r = assay_cli_registry(a);
-    const assay_case_tools tools = { .registry = r, .execute = execute };
+    const assay_case_tools tools = {.registry = r, .execute = execute};
     assay_json *all = assay_json_object(), *rows = assay_json_set(all, "cases", assay_json_array());
     int failed = 0, code = ASSAY_EXIT_OK;
     for (int i = 0; i < a->n_pos; i++) {
-        assay_error err = { 0 };
+        assay_error err = {0};
         assay_json *row = NULL;
         if (assay_case_run(&tools, a->pos[i], &row, &err) != ASSAY_OK) {
-            code = assay_cli_fail(a, &err);      /* said on stderr; the other folders are still judged */
+            code = assay_cli_fail(a, &err); /* said on stderr; the other folders are still judged */
             continue;
         }
         if (!a->json && (!a->quiet || !assay_json_bool(row, "ok", false))) print_row(row);
@@ -76,13 +78,20 @@ static int run(const assay_args *a) {
     assay_json_set_string(all, "schema", "assay-case/1");
     assay_json_set_int(all, "failed", failed);
     assay_json_set_bool(all, "ok", failed == 0 && code == ASSAY_EXIT_OK);
-    if (a->json) assay_cli_print_json(all);
-    else if (a->n_pos > 1) printf("%d of %zu cases differ\n", failed, assay_json_len(rows));
+    if (a->json)
+        assay_cli_print_json(all);
+    else if (a->n_pos > 1)
+        printf("%d of %zu cases differ\n", failed, assay_json_len(rows));
     assay_json_free(all);
     assay_registry_free(r);
     return code != ASSAY_EXIT_OK ? code : failed ? ASSAY_EXIT_KILLED : ASSAY_EXIT_OK;
 }
 
 const assay_command assay_cmd_case = {
-    .name = "case", .args = "DIR...", .summary = "judge case folders: got and expected", .min_args = 1, .max_args = -1, .run = run,
+    .name = "case",
+    .args = "DIR...",
+    .summary = "judge case folders: got and expected",
+    .min_args = 1,
+    .max_args = -1,
+    .run = run,
 };

@@ -7,11 +7,19 @@
 #include <string.h>
 
 static const assay_opt opts[] = {
-    { .name = "axis", .letter = 'a', .value = "WHICH=N", .help = "an axis by its meaning: batch=0, head=1, token=2, channel=3, step or repeat", .repeatable = true },
-    { .name = "layout", .value = "TAG", .help = "all axes at once, such as BHSD" },
-    { .name = "control", .letter = 'k', .value = "FILE", .help = "the control's tensor: errors are then judged against its own" },
-    { .name = "param", .letter = 'p', .value = "NAME=VALUE", .help = "a parameter of the gate parity, such as cosine_min=0.999", .repeatable = true },
-    { 0 },
+    {.name = "axis",
+     .letter = 'a',
+     .value = "WHICH=N",
+     .help = "an axis by its meaning: batch=0, head=1, token=2, channel=3, step or repeat",
+     .repeatable = true},
+    {.name = "layout", .value = "TAG", .help = "all axes at once, such as BHSD"},
+    {.name = "control", .letter = 'k', .value = "FILE", .help = "the control's tensor: errors are then judged against its own"},
+    {.name = "param",
+     .letter = 'p',
+     .value = "NAME=VALUE",
+     .help = "a parameter of the gate parity, such as cosine_min=0.999",
+     .repeatable = true},
+    {0},
 };
 
 static assay_status add(const assay_gate_type *type, assay_json *params, const char *text, assay_error *err) {
@@ -29,14 +37,15 @@ static assay_status read_params(const assay_args *a, const assay_gate_type *type
         st = add(type, params, text, err);
         free(text);
     }
-    if (st == ASSAY_OK && assay_arg(a, "layout")) st = (assay_json_set_string(params, "layout", assay_arg(a, "layout")), ASSAY_OK);
+    if (st == ASSAY_OK && assay_arg(a, "layout"))
+        st = (assay_json_set_string(params, "layout", assay_arg(a, "layout")), ASSAY_OK);
     n = assay_arg_all(a, "param", given, 64);
     for (int i = 0; i < n && st == ASSAY_OK; i++) st = add(type, params, given[i], err);
     return st;
 }
 
 static int run(const assay_args *a) {
-    assay_error err = { 0 };
+    assay_error err = {0};
     assay_registry *r = assay_cli_registry(a);
     const assay_gate_type *type = assay_registry_gate(r, "parity", &err);
     assay_evidence_set *ev = assay_evidence_new();
@@ -56,5 +65,11 @@ static int run(const assay_args *a) {
 }
 
 const assay_command assay_cmd_compare = {
-    .name = "compare", .args = "REF CAND", .summary = "compare two tensors by the rules of the parity gate", .opts = opts, .min_args = 2, .max_args = 2, .run = run,
+    .name = "compare",
+    .args = "REF CAND",
+    .summary = "compare two tensors by the rules of the parity gate",
+    .opts = opts,
+    .min_args = 2,
+    .max_args = 2,
+    .run = run,
 };

@@ -8,8 +8,12 @@
 #include <string.h>
 
 static const assay_opt opts[] = {
-    { .name = "param", .letter = 'p', .value = "NAME=VALUE", .help = "a parameter of the gate; lists with commas, maps as k:v,k:v", .repeatable = true },
-    { 0 },
+    {.name = "param",
+     .letter = 'p',
+     .value = "NAME=VALUE",
+     .help = "a parameter of the gate; lists with commas, maps as k:v,k:v",
+     .repeatable = true},
+    {0},
 };
 
 static assay_status read_params(const assay_args *a, const assay_gate_type *type, assay_json *params, assay_error *err) {
@@ -27,7 +31,9 @@ static assay_status read_params(const assay_args *a, const assay_gate_type *type
 static assay_status read_files(const assay_args *a, assay_evidence_set *ev, assay_error *err) {
     for (int i = 1; i < a->n_pos; i++) {
         const char *equals = strchr(a->pos[i], '=');
-        if (!equals || equals == a->pos[i]) return assay_fail(err, ASSAY_E_USAGE, "'%s': expected role=path or role:label=path, such as candidate=c.npy", a->pos[i]);
+        if (!equals || equals == a->pos[i])
+            return assay_fail(err, ASSAY_E_USAGE, "'%s': expected role=path or role:label=path, such as candidate=c.npy",
+                              a->pos[i]);
         char *key = assay_xstrndup(a->pos[i], (size_t)(equals - a->pos[i]));
         assay_status st = assay_evidence_add_file(ev, key, equals + 1, err);
         free(key);
@@ -37,7 +43,7 @@ static assay_status read_files(const assay_args *a, assay_evidence_set *ev, assa
 }
 
 static int run(const assay_args *a) {
-    assay_error err = { 0 };
+    assay_error err = {0};
     assay_registry *r = assay_cli_registry(a);
     const assay_gate_type *type = assay_registry_gate(r, a->pos[0], &err);
     assay_evidence_set *ev = assay_evidence_new();
@@ -54,5 +60,11 @@ static int run(const assay_args *a) {
 }
 
 const assay_command assay_cmd_gate = {
-    .name = "gate", .args = "NAME [role[:label]=path...]", .summary = "judge one gate on files", .opts = opts, .min_args = 1, .max_args = -1, .run = run,
+    .name = "gate",
+    .args = "NAME [role[:label]=path...]",
+    .summary = "judge one gate on files",
+    .opts = opts,
+    .min_args = 1,
+    .max_args = -1,
+    .run = run,
 };

@@ -16,7 +16,8 @@ static void print_reasons(const assay_json *list) {
     for (size_t i = 0; i < assay_json_len(list); i++) {
         const assay_json *r = assay_json_at(list, i);
         const char *where = assay_json_string(r, "where", "");
-        printf("  %-34s %s%s%s%s\n", assay_json_string(r, "code", ""), assay_json_string(r, "message", ""), *where ? " (" : "", where, *where ? ")" : "");
+        printf("  %-34s %s%s%s%s\n", assay_json_string(r, "code", ""), assay_json_string(r, "message", ""), *where ? " (" : "",
+               where, *where ? ")" : "");
     }
 }
 
@@ -49,7 +50,8 @@ static void print_metrics(const assay_json *verdict) {
 
 int assay_cli_verdict(const assay_args *a, const assay_json *verdict) {
     const char *printed = assay_printed_verdict(verdict);
-    if (a->json) assay_cli_print_json(verdict);
+    if (a->json)
+        assay_cli_print_json(verdict);
     else {
         printf("%s: %s\n", assay_json_string(verdict, "gate", "gate"), printed);
         print_reasons(assay_json_path(verdict, "validity.reasons"));

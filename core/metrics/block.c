@@ -17,7 +17,7 @@ INLINE double largest(const lanes *v) {
     for (int i = 0; i < ASSAY_LANES; i++) m = (*v)[i] > m ? (*v)[i] : m;
     return m;
 }
-INLINE uint64_t total(const masks *v) {          /* a true comparison is -1 */
+INLINE uint64_t total(const masks *v) { /* a true comparison is -1 */
     int64_t n = 0;
     for (int i = 0; i < ASSAY_LANES; i++) n -= (*v)[i];
     return (uint64_t)n;
@@ -30,7 +30,7 @@ INLINE void magnitude(lanes *x) { *x = (lanes)((masks)*x & INT64_MAX); }
 INLINE void fetch(lanes *v, const double *p) { memcpy(v, p, sizeof *v); }
 
 INLINE void classify(const double *r, const double *c, size_t n, double first_r, double first_c, assay_block_sums *o) {
-    masks bad_r = { 0 }, bad_c = { 0 }, nan_c = { 0 }, zero_r = { 0 }, zero_c = { 0 }, moved_r = { 0 }, moved_c = { 0 };
+    masks bad_r = {0}, bad_c = {0}, nan_c = {0}, zero_r = {0}, zero_c = {0}, moved_r = {0}, moved_c = {0};
     size_t i = 0;
     for (; i + ASSAY_LANES <= n; i += ASSAY_LANES) {
         lanes x, y;
@@ -60,7 +60,7 @@ INLINE size_t pad(double *v, size_t n, double with) {
 }
 
 INLINE void raw_sums(double *r, double *c, size_t n, assay_block_sums *o) {
-    lanes sr = { 0 }, sc = { 0 }, rr = { 0 }, cc = { 0 }, rc = { 0 };
+    lanes sr = {0}, sc = {0}, rr = {0}, cc = {0}, rc = {0};
     size_t groups = pad(r, n, 0);
     pad(c, n, 0);
     for (size_t g = 0; g < groups; g++) {
@@ -73,7 +73,7 @@ INLINE void raw_sums(double *r, double *c, size_t n, assay_block_sums *o) {
 }
 
 INLINE void distances(const double *r, const double *c, size_t n, assay_block_sums *o) {
-    lanes sum = { 0 }, dd = { 0 }, max_d = { 0 }, peak = { 0 };
+    lanes sum = {0}, dd = {0}, max_d = {0}, peak = {0};
     for (size_t g = 0; g < (n + ASSAY_LANES - 1) / ASSAY_LANES; g++) {
         lanes x, y;
         fetch(&x, r + g * ASSAY_LANES);
@@ -92,7 +92,7 @@ INLINE void distances(const double *r, const double *c, size_t n, assay_block_su
 /* About the block's own means, so that a large common mean costs no digits. */
 INLINE void central_sums(double *r, double *c, size_t n, assay_block_sums *o) {
     double mean_r = o->r / (double)n, mean_c = o->c / (double)n;
-    lanes rr = { 0 }, cc = { 0 }, rc = { 0 };
+    lanes rr = {0}, cc = {0}, rc = {0};
     size_t groups = pad(r, n, mean_r);
     pad(c, n, mean_c);
     for (size_t g = 0; g < groups; g++) {
@@ -113,22 +113,36 @@ INLINE void kernel(double *r, double *c, size_t n, double first_r, double first_
 }
 
 typedef void kernel_fn(double *, double *, size_t, double, double, assay_block_sums *);
-static void kernel_portable(double *r, double *c, size_t n, double fr, double fc, assay_block_sums *o) { kernel(r, c, n, fr, fc, o); }
+static void kernel_portable(double *r, double *c, size_t n, double fr, double fc, assay_block_sums *o) {
+    kernel(r, c, n, fr, fc, o);
+}
 #if defined(__x86_64__)
-__attribute__((target("avx2"))) static void kernel_avx2(double *r, double *c, size_t n, double fr, double fc, assay_block_sums *o) {
+__attribute__((target("avx2"))) static void kernel_avx2(double *r, double *c, size_t n, double fr, double fc,
+                                                        assay_block_sums *o) {
     kernel(r, c, n, fr, fc, o);
 }
-__attribute__((target("avx512f,avx512dq"))) static void kernel_avx512(double *r, double *c, size_t n, double fr, double fc, assay_block_sums *o) {
+__attribute__((target("avx512f,avx512dq"))) static void kernel_avx512(double *r, double *c, size_t n, double fr, double fc,
+                                                                      assay_block_sums *o) {
     kernel(r, c, n, fr, fc, o);
 }
-static kernel_fn *choose(void) {
-    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq")) return kernel_avx512;
-    return __builtin_cpu_supports("avx2") ? kernel_avx2 : kernel_portable;
+enum { LEVELS = 3 };
+static kernel_fn *kernel_at(int level) {
+    if (level == 2) return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") ? kernel_avx512 : NULL;
+    if (level == 1) return __builtin_cpu_supports("avx2") ? kernel_avx2 : NULL;
+    return kernel_portable;
 }
 #else
-static kernel_fn *choose(void) { return kernel_portable; }
+enum { LEVELS = 1 };
+static kernel_fn *kernel_at(int level) { return level == 0 ? kernel_portable : NULL; }
 #endif
 
+bool assay_block_kernel_at(int level, double *r, double *c, size_t n, double first_r, double first_c, assay_block_sums *out) {
+    kernel_fn *fn = level >= 0 && level < LEVELS ? kernel_at(level) : NULL;
+    if (fn) fn(r, c, n, first_r, first_c, out);
+    return fn != NULL;
+}
+
 void assay_block_kernel(double *r, double *c, size_t n, double first_r, double first_c, assay_block_sums *out) {
-    choose()(r, c, n, first_r, first_c, out);
+    for (int level = LEVELS - 1; !assay_block_kernel_at(level, r, c, n, first_r, first_c, out); level--) {
+    }
 }

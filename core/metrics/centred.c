@@ -6,10 +6,17 @@
 #include <math.h>
 #include <stdlib.h>
 
-typedef struct sums { double rr, cc, rc, raw; } sums;                /* raw: sum of r^2 before centring */
+typedef struct sums {
+    double rr, cc, rc, raw;
+} sums; /* raw: sum of r^2 before centring */
 
 /* One (batch, head): tokens first, then the `width` other positions. */
-typedef struct group { assay_tensor r, c; int64_t tokens; size_t width; double *mean; } group;
+typedef struct group {
+    assay_tensor r, c;
+    int64_t tokens;
+    size_t width;
+    double *mean;
+} group;
 
 static void token_mean(group *g) {
     assay_neumaier *s = assay_xcalloc(g->width, sizeof *s);
@@ -27,7 +34,7 @@ static void token_mean(group *g) {
 
 /* The block kernel adds up rr, cc and rc in the order all metrics use. */
 static sums group_sums(group *g) {
-    assay_neumaier rr = { 0, 0 }, cc = { 0, 0 }, rc = { 0, 0 }, raw = { 0, 0 };
+    assay_neumaier rr = {0, 0}, cc = {0, 0}, rc = {0, 0}, raw = {0, 0};
     double r[ASSAY_BLOCK + ASSAY_LANES], c[ASSAY_BLOCK + ASSAY_LANES];
     size_t total = g->width * (size_t)g->tokens, position = 0;
     assay_reader ra, rb;
@@ -46,7 +53,7 @@ static sums group_sums(group *g) {
         assay_block_kernel(r, c, n, 0, 0, &b);
         assay_neumaier_add(&rr, b.rr), assay_neumaier_add(&cc, b.cc), assay_neumaier_add(&rc, b.rc);
     }
-    return (sums){ assay_neumaier_value(&rr), assay_neumaier_value(&cc), assay_neumaier_value(&rc), assay_neumaier_value(&raw) };
+    return (sums){assay_neumaier_value(&rr), assay_neumaier_value(&cc), assay_neumaier_value(&rc), assay_neumaier_value(&raw)};
 }
 
 static double cosine_of(const sums *s) {
@@ -71,26 +78,29 @@ static assay_tensor view(const assay_tensor *t, const assay_axes *a, int64_t b, 
 
 static int axis_ok(int32_t axis, uint32_t rank) { return axis >= -1 && axis < (int32_t)rank; }
 
-assay_status assay_metrics_centred(const assay_tensor *ref, const assay_tensor *cand, const assay_axes *a, double *cosine, double *share,
-                                   double *bh_cosine, double *bh_share, uint64_t n, assay_error *err) {
+assay_status assay_metrics_centred(const assay_tensor *ref, const assay_tensor *cand, const assay_axes *a, double *cosine,
+                                   double *share, double *bh_cosine, double *bh_share, uint64_t n, assay_error *err) {
     assay_status st = assay_metrics_check(ref, cand, err);
     if (st != ASSAY_OK) return st;
     if (a->token < 0 || !axis_ok(a->token, ref->rank) || !axis_ok(a->batch, ref->rank) || !axis_ok(a->head, ref->rank))
         return assay_fail(err, ASSAY_E_INPUT, "metrics: the centred cosine needs a token axis of the tensor");
     int64_t nb = a->batch >= 0 ? ref->shape[a->batch] : 1, nh = a->head >= 0 ? ref->shape[a->head] : 1;
-    if (bh_cosine && n != (uint64_t)(nb * nh)) return assay_fail(err, ASSAY_E_INPUT, "metrics: %llu slices asked for, batch and head have %llu",
-                                                                 (unsigned long long)n, (unsigned long long)(nb * nh));
-    assay_neumaier acc[4] = { { 0, 0 } };
+    if (bh_cosine && n != (uint64_t)(nb * nh))
+        return assay_fail(err, ASSAY_E_INPUT, "metrics: %llu slices asked for, batch and head have %llu", (unsigned long long)n,
+                          (unsigned long long)(nb * nh));
+    assay_neumaier acc[4] = {{0, 0}};
     for (int64_t i = 0; i < nb * nh; i++) {
-        group g = { .r = view(ref, a, i / nh, i % nh), .c = view(cand, a, i / nh, i % nh), .tokens = ref->shape[a->token] };
+        group g = {.r = view(ref, a, i / nh, i % nh), .c = view(cand, a, i / nh, i % nh), .tokens = ref->shape[a->token]};
         g.width = g.tokens ? (size_t)(assay_metrics_count(&g.r) / g.tokens) : 0;
         g.mean = assay_xcalloc(g.width + 1, sizeof *g.mean);
-        sums s = g.width ? group_sums(&g) : (sums){ 0, 0, 0, 0 };
+        sums s = g.width ? group_sums(&g) : (sums){0, 0, 0, 0};
         free(g.mean);
-        assay_neumaier_add(&acc[0], s.rr), assay_neumaier_add(&acc[1], s.cc), assay_neumaier_add(&acc[2], s.rc), assay_neumaier_add(&acc[3], s.raw);
+        assay_neumaier_add(&acc[0], s.rr), assay_neumaier_add(&acc[1], s.cc), assay_neumaier_add(&acc[2], s.rc),
+            assay_neumaier_add(&acc[3], s.raw);
         if (bh_cosine) bh_cosine[i] = cosine_of(&s), bh_share[i] = share_of(&s);
     }
-    sums all = { assay_neumaier_value(&acc[0]), assay_neumaier_value(&acc[1]), assay_neumaier_value(&acc[2]), assay_neumaier_value(&acc[3]) };
+    sums all = {assay_neumaier_value(&acc[0]), assay_neumaier_value(&acc[1]), assay_neumaier_value(&acc[2]),
+                assay_neumaier_value(&acc[3])};
     *cosine = cosine_of(&all), *share = share_of(&all);
     return ASSAY_OK;
 }

@@ -29,7 +29,10 @@ static int32_t ordered(double v) {
 }
 
 enum { ULPS = 2 * 0x8000 };
-typedef struct ulp_count { double least; uint64_t n, at[ULPS]; } ulp_count;
+typedef struct ulp_count {
+    double least;
+    uint64_t n, at[ULPS];
+} ulp_count;
 
 static void count_ulps(void *ctx, const double *r, const double *c, size_t n, int64_t start) {
     ulp_count *u = ctx;
@@ -49,7 +52,7 @@ static double ulp_of_rank(const ulp_count *u, uint64_t rank) {
     return NAN;
 }
 
-static double ulp_quantile(const ulp_count *u, double p) {               /* type 7 */
+static double ulp_quantile(const ulp_count *u, double p) { /* type 7 */
     double pos = (double)(u->n - 1) * p, low = floor(pos);
     double a = ulp_of_rank(u, (uint64_t)low), b = ulp_of_rank(u, (uint64_t)ceil(pos));
     return a + (b - a) * (pos - low);
@@ -70,15 +73,19 @@ assay_status assay_metrics_ulp16(const assay_tensor *ref, const assay_tensor *ca
     return ASSAY_OK;
 }
 
-typedef struct over_count { double atol, rtol; uint64_t n; } over_count;
+typedef struct over_count {
+    double atol, rtol;
+    uint64_t n;
+} over_count;
 static void count_over(void *ctx, const double *r, const double *c, size_t n, int64_t start) {
     over_count *o = ctx;
     (void)start;
     for (size_t i = 0; i < n; i++) o->n += !(fabs(c[i] - r[i]) <= o->atol + o->rtol * fabs(r[i]));
 }
-assay_status assay_metrics_elements_over(const assay_tensor *ref, const assay_tensor *cand, double atol, double rtol, uint64_t *n, assay_error *err) {
+assay_status assay_metrics_elements_over(const assay_tensor *ref, const assay_tensor *cand, double atol, double rtol, uint64_t *n,
+                                         assay_error *err) {
     assay_status st = assay_metrics_check(ref, cand, err);
-    over_count o = { atol, rtol, 0 };
+    over_count o = {atol, rtol, 0};
     if (st != ASSAY_OK) return st;
     each_block(ref, cand, count_over, &o);
     *n = o.n;
@@ -99,7 +106,8 @@ assay_status assay_metrics_read(const assay_tensor *t, int64_t first, uint64_t n
     assay_status st = assay_metrics_check(t, t, err);
     if (st != ASSAY_OK) return st;
     int64_t total = assay_metrics_count(t);
-    if (first < 0 || first > total || n > (uint64_t)(total - first)) return assay_fail(err, ASSAY_E_RANGE, "metrics: elements past the end");
+    if (first < 0 || first > total || n > (uint64_t)(total - first))
+        return assay_fail(err, ASSAY_E_RANGE, "metrics: elements past the end");
     assay_reader rd;
     if (!n) return ASSAY_OK;
     assay_reader_init(&rd, t);
@@ -117,7 +125,8 @@ int assay_metrics_bytes_equal(const assay_tensor *a, const assay_tensor *b) {
     if (a->dtype != b->dtype || assay_metrics_check(a, b, NULL) != ASSAY_OK) return 0;
     size_t size = assay_dtype_size(a->dtype);
     int64_t n = assay_metrics_count(a);
-    if (assay_tensor_is_contiguous(a) && assay_tensor_is_contiguous(b)) return n <= 0 || memcmp(a->data, b->data, (size_t)n * size) == 0;
+    if (assay_tensor_is_contiguous(a) && assay_tensor_is_contiguous(b))
+        return n <= 0 || memcmp(a->data, b->data, (size_t)n * size) == 0;
     for (int64_t i = 0; i < n; i++)
         if (memcmp(assay_tensor_at(a, i), assay_tensor_at(b, i), size) != 0) return 0;
     return 1;

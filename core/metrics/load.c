@@ -3,7 +3,7 @@
 #include "tensor/tensor.h"
 #include <string.h>
 
-enum { RUN = 256 };                              /* elements gathered at a time when the inner stride is not 1 */
+enum { RUN = 256 }; /* elements gathered at a time when the inner stride is not 1 */
 
 int64_t assay_metrics_count(const assay_tensor *t) {
     int64_t n = 1;
@@ -12,8 +12,10 @@ int64_t assay_metrics_count(const assay_tensor *t) {
 }
 
 assay_status assay_metrics_check(const assay_tensor *ref, const assay_tensor *cand, assay_error *err) {
-    if (ref->rank > ASSAY_RANK_MAX || cand->rank > ASSAY_RANK_MAX) return assay_fail(err, ASSAY_E_INPUT, "metrics: rank above %d", ASSAY_RANK_MAX);
-    if (!assay_dtype_size(ref->dtype) || !assay_dtype_size(cand->dtype)) return assay_fail(err, ASSAY_E_TYPE, "metrics: unknown element type");
+    if (ref->rank > ASSAY_RANK_MAX || cand->rank > ASSAY_RANK_MAX)
+        return assay_fail(err, ASSAY_E_INPUT, "metrics: rank above %d", ASSAY_RANK_MAX);
+    if (!assay_dtype_size(ref->dtype) || !assay_dtype_size(cand->dtype))
+        return assay_fail(err, ASSAY_E_TYPE, "metrics: unknown element type");
     if (ref->rank != cand->rank || memcmp(ref->shape, cand->shape, ref->rank * sizeof ref->shape[0]) != 0) {
         char a[160], b[160];
         return assay_fail(err, ASSAY_E_INPUT, "metrics: shapes differ: %s and %s", assay_shape_text(ref->rank, ref->shape, a),
@@ -23,11 +25,11 @@ assay_status assay_metrics_check(const assay_tensor *ref, const assay_tensor *ca
 }
 
 void assay_reader_init(assay_reader *rd, const assay_tensor *t) {
-    *rd = (assay_reader){ .base = t->data, .dtype = t->dtype, .size = assay_dtype_size(t->dtype) };
+    *rd = (assay_reader){.base = t->data, .dtype = t->dtype, .size = assay_dtype_size(t->dtype)};
     for (uint32_t i = 0; i < t->rank; i++) {
         if (t->shape[i] == 1) continue;
         uint32_t last = rd->rank;
-        if (last && rd->stride[last - 1] == t->stride[i] * t->shape[i]) {        /* continues the axis before: join them */
+        if (last && rd->stride[last - 1] == t->stride[i] * t->shape[i]) { /* continues the axis before: join them */
             rd->shape[last - 1] *= t->shape[i];
             rd->stride[last - 1] = t->stride[i];
             continue;
@@ -36,7 +38,11 @@ void assay_reader_init(assay_reader *rd, const assay_tensor *t) {
         rd->stride[last] = t->stride[i];
         rd->rank++;
     }
-    if (!rd->rank) { rd->rank = 1; rd->shape[0] = 1; rd->stride[0] = 1; }
+    if (!rd->rank) {
+        rd->rank = 1;
+        rd->shape[0] = 1;
+        rd->stride[0] = 1;
+    }
 }
 
 void assay_reader_seek(assay_reader *rd, int64_t flat) {
@@ -85,9 +91,12 @@ static void widen_f32(const unsigned char *p, size_t n, double *restrict out) {
 }
 
 static void widen(int32_t dtype, size_t size, const unsigned char *p, size_t n, double *out) {
-    if (dtype == ASSAY_F16) widen_f16(p, n, out);
-    else if (dtype == ASSAY_F32) widen_f32(p, n, out);
-    else if (dtype == ASSAY_F64) memcpy(out, p, n * sizeof *out);
+    if (dtype == ASSAY_F16)
+        widen_f16(p, n, out);
+    else if (dtype == ASSAY_F32)
+        widen_f32(p, n, out);
+    else if (dtype == ASSAY_F64)
+        memcpy(out, p, n * sizeof *out);
     else
         for (size_t i = 0; i < n; i++) out[i] = assay_load_f64(dtype, p + i * size);
 }

@@ -5,6 +5,7 @@
 #ifndef ASSAY_METRICS_METRICS_H
 #define ASSAY_METRICS_METRICS_H
 #include "assay/metrics.h"
+#include <stdbool.h>
 #include <stddef.h>
 
 enum { ASSAY_BLOCK = 1024, ASSAY_LANES = 8 };
@@ -14,7 +15,10 @@ const struct assay_metrics_1 *assay_metrics_iface(void);
 
 /* ---- reading (load.c). A reader walks a view in C order; axes that lie behind each other in memory are joined. */
 typedef struct assay_reader {
-    const unsigned char *base; int32_t dtype; uint32_t rank; size_t size;
+    const unsigned char *base;
+    int32_t dtype;
+    uint32_t rank;
+    size_t size;
     int64_t shape[ASSAY_RANK_MAX], stride[ASSAY_RANK_MAX], at[ASSAY_RANK_MAX], offset;
 } assay_reader;
 void assay_reader_init(assay_reader *rd, const assay_tensor *t);
@@ -27,25 +31,33 @@ assay_status assay_metrics_check(const assay_tensor *ref, const assay_tensor *ca
 
 /* ---- sums of one pair (block.c). Buffers hold ASSAY_BLOCK + ASSAY_LANES doubles: the kernel pads them. */
 typedef struct assay_block_sums {
-    double r, c, rr, cc, rc, peak, abs_d, dd, max_d;         /* sums, largest |r| and largest |c - r| */
-    double var_r, var_c, cov;                                /* sums about the block's own means */
-    uint64_t bad_r, bad_c, nan_c, zero_r, zero_c, moved_r, moved_c;   /* moved: elements that differ from `first` */
+    double r, c, rr, cc, rc, peak, abs_d, dd, max_d;                /* sums, largest |r| and largest |c - r| */
+    double var_r, var_c, cov;                                       /* sums about the block's own means */
+    uint64_t bad_r, bad_c, nan_c, zero_r, zero_c, moved_r, moved_c; /* moved: elements that differ from `first` */
 } assay_block_sums;
 void assay_block_kernel(double *r, double *c, size_t n, double first_r, double first_c, assay_block_sums *out);
 
+/* The same at one instruction-set level: 0 portable, 1 AVX2, 2 AVX-512. False: this machine does not have it. */
+bool assay_block_kernel_at(int level, double *r, double *c, size_t n, double first_r, double first_c, assay_block_sums *out);
+
 /* ---- the pair (pair.c) */
-typedef struct assay_neumaier { double sum, comp; } assay_neumaier;
+typedef struct assay_neumaier {
+    double sum, comp;
+} assay_neumaier;
 void assay_neumaier_add(assay_neumaier *s, double x);
 double assay_neumaier_value(const assay_neumaier *s);
 void assay_pair_compute(const assay_tensor *ref, const assay_tensor *cand, int64_t skip, assay_pair_stats *out);
 
 /* ---- entries of the interface, one file each */
-assay_status assay_metrics_pair(const assay_tensor *ref, const assay_tensor *cand, int64_t skip, assay_pair_stats *out, assay_error *err);
-assay_status assay_metrics_slices(const assay_tensor *ref, const assay_tensor *cand, uint32_t keep, assay_pair_stats *out, uint64_t n, assay_error *err);
-assay_status assay_metrics_centred(const assay_tensor *ref, const assay_tensor *cand, const assay_axes *axes, double *cosine, double *share,
-                                   double *bh_cosine, double *bh_share, uint64_t n, assay_error *err);
+assay_status assay_metrics_pair(const assay_tensor *ref, const assay_tensor *cand, int64_t skip, assay_pair_stats *out,
+                                assay_error *err);
+assay_status assay_metrics_slices(const assay_tensor *ref, const assay_tensor *cand, uint32_t keep, assay_pair_stats *out,
+                                  uint64_t n, assay_error *err);
+assay_status assay_metrics_centred(const assay_tensor *ref, const assay_tensor *cand, const assay_axes *axes, double *cosine,
+                                   double *share, double *bh_cosine, double *bh_share, uint64_t n, assay_error *err);
 assay_status assay_metrics_ulp16(const assay_tensor *ref, const assay_tensor *cand, double out[3], assay_error *err);
-assay_status assay_metrics_elements_over(const assay_tensor *ref, const assay_tensor *cand, double atol, double rtol, uint64_t *n, assay_error *err);
+assay_status assay_metrics_elements_over(const assay_tensor *ref, const assay_tensor *cand, double atol, double rtol, uint64_t *n,
+                                         assay_error *err);
 assay_status assay_metrics_difference(const assay_tensor *a, const assay_tensor *b, double *out, assay_error *err);
 assay_status assay_metrics_read(const assay_tensor *t, int64_t first, uint64_t n, double *out, assay_error *err);
 double assay_metrics_load(const assay_tensor *t, int64_t flat);

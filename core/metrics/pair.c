@@ -13,7 +13,7 @@ void assay_neumaier_add(assay_neumaier *s, double x) {
 }
 double assay_neumaier_value(const assay_neumaier *s) {
     double v = s->sum + s->comp;
-    return isnan(v) ? s->sum : v;                /* an infinite sum has no compensation */
+    return isnan(v) ? s->sum : v; /* an infinite sum has no compensation */
 }
 
 typedef struct running {
@@ -67,7 +67,7 @@ static double norm_product(double rr, double cc) {
     double p = rr * cc;
     return p > 0x1p-960 && p < 0x1p960 ? sqrt(p) : sqrt(rr) * sqrt(cc);
 }
-static double clamp1(double x) { return x > 1 ? 1 : x < -1 ? -1 : x; }          /* beyond 1 is rounding only */
+static double clamp1(double x) { return x > 1 ? 1 : x < -1 ? -1 : x; } /* beyond 1 is rounding only */
 
 static void undefined(assay_pair_stats *o) {
     o->mean_ref = o->mean_cand = o->norm_ref = o->norm_cand = o->var_ref = o->var_cand = o->cosine = o->pearson = o->gain = NAN;
@@ -82,7 +82,8 @@ static void decibels(assay_pair_stats *o) {
 }
 
 static void conclude(const running *t, assay_pair_stats *o) {
-    double n = (double)o->count, rr = assay_neumaier_value(&t->rr), cc = assay_neumaier_value(&t->cc), rc = assay_neumaier_value(&t->rc);
+    double n = (double)o->count, rr = assay_neumaier_value(&t->rr), cc = assay_neumaier_value(&t->cc),
+           rc = assay_neumaier_value(&t->rc);
     o->constant_ref = t->moved_r == 0, o->constant_cand = t->moved_c == 0;
     o->mean_ref = t->mean_r, o->mean_cand = t->mean_c;
     o->norm_ref = sqrt(rr), o->norm_cand = sqrt(cc);
@@ -109,9 +110,9 @@ static void undo_skip(int64_t skip, int64_t *index) {
 void assay_pair_compute(const assay_tensor *ref, const assay_tensor *cand, int64_t skip, assay_pair_stats *o) {
     double r[ASSAY_BLOCK + ASSAY_LANES], c[ASSAY_BLOCK + ASSAY_LANES];
     int64_t total = assay_metrics_count(ref), taken = 0;
-    running t = { .peak_at = 0 };
+    running t = {.peak_at = 0};
     assay_reader a, b;
-    *o = (assay_pair_stats){ .struct_size = sizeof *o, .first_nonfinite_cand = -1 };
+    *o = (assay_pair_stats){.struct_size = sizeof *o, .first_nonfinite_cand = -1};
     undefined(o);
     if (total > 0) assay_reader_init(&a, ref), assay_reader_init(&b, cand);
     for (int64_t start = 0; start < total; start += ASSAY_BLOCK) {
@@ -131,10 +132,12 @@ void assay_pair_compute(const assay_tensor *ref, const assay_tensor *cand, int64
     undo_skip(skip, &o->first_nonfinite_cand), undo_skip(skip, &o->max_abs_index), undo_skip(skip, &o->energy_top1_index);
 }
 
-assay_status assay_metrics_pair(const assay_tensor *ref, const assay_tensor *cand, int64_t skip, assay_pair_stats *out, assay_error *err) {
+assay_status assay_metrics_pair(const assay_tensor *ref, const assay_tensor *cand, int64_t skip, assay_pair_stats *out,
+                                assay_error *err) {
     assay_status st = assay_metrics_check(ref, cand, err);
     if (st != ASSAY_OK) return st;
-    if (skip >= assay_metrics_count(ref)) return assay_fail(err, ASSAY_E_RANGE, "metrics: element %lld to leave out is past the end", (long long)skip);
+    if (skip >= assay_metrics_count(ref))
+        return assay_fail(err, ASSAY_E_RANGE, "metrics: element %lld to leave out is past the end", (long long)skip);
     assay_pair_compute(ref, cand, skip < 0 ? -1 : skip, out);
     return ASSAY_OK;
 }

@@ -6,16 +6,21 @@
 #include <string.h>
 
 /* ---- inputs */
-static assay_status check_declared(const assay_evidence_set *ev, size_t from, const char *key, const assay_json *f, assay_error *err) {
+static assay_status check_declared(const assay_evidence_set *ev, size_t from, const char *key, const assay_json *f,
+                                   assay_error *err) {
     const assay_json *shape = assay_json_get(f, "shape");
     if (assay_json_kind(shape) != ASSAY_J_ARRAY) return ASSAY_OK;
     const assay_item *it = assay_evidence_at(ev, from);
-    if (!it || it->kind != ASSAY_K_OUTPUT) return assay_fail(err, ASSAY_E_INPUT, "%s: a shape is declared, the file holds no tensor", key);
-    bool same = assay_json_len(shape) == it->tensor.rank && assay_dtype_parse(assay_json_string(f, "dtype", "")) == it->tensor.dtype;
-    for (uint32_t i = 0; same && i < it->tensor.rank; i++) same = assay_json_value(assay_json_at(shape, i)) == (double)it->tensor.shape[i];
+    if (!it || it->kind != ASSAY_K_OUTPUT)
+        return assay_fail(err, ASSAY_E_INPUT, "%s: a shape is declared, the file holds no tensor", key);
+    bool same =
+        assay_json_len(shape) == it->tensor.rank && assay_dtype_parse(assay_json_string(f, "dtype", "")) == it->tensor.dtype;
+    for (uint32_t i = 0; same && i < it->tensor.rank; i++)
+        same = assay_json_value(assay_json_at(shape, i)) == (double)it->tensor.shape[i];
     char text[160];
-    return same ? ASSAY_OK : assay_fail(err, ASSAY_E_INPUT, "%s: the file holds %s%s, expected.json declares another type or shape", key,
-                                        assay_dtype_name(it->tensor.dtype), assay_shape_text(it->tensor.rank, it->tensor.shape, text));
+    return same ? ASSAY_OK
+                : assay_fail(err, ASSAY_E_INPUT, "%s: the file holds %s%s, expected.json declares another type or shape", key,
+                             assay_dtype_name(it->tensor.dtype), assay_shape_text(it->tensor.rank, it->tensor.shape, text));
 }
 
 static assay_status load_inputs(const char *dir, const assay_json *inputs, assay_evidence_set *ev, assay_error *err) {
@@ -23,7 +28,8 @@ static assay_status load_inputs(const char *dir, const assay_json *inputs, assay
         const char *key = assay_json_key_at(inputs, i);
         const assay_json *f = assay_json_at(inputs, i);
         const char *file = assay_json_string(f, "file", "");
-        if (!assay_path_is_inside(file)) return assay_fail(err, ASSAY_E_INPUT, "input %s: '%s' is not a file of the case folder", key, file);
+        if (!assay_path_is_inside(file))
+            return assay_fail(err, ASSAY_E_INPUT, "input %s: '%s' is not a file of the case folder", key, file);
         char *path = assay_path_join(dir, file);
         size_t from = assay_evidence_len(ev);
         assay_status st = assay_evidence_add_file(ev, key, path, err);
@@ -66,7 +72,8 @@ static bool right_reasons(const assay_json *x, const assay_json *v, char **diff)
 static bool right_part(const assay_json *x, const assay_json *verdict, const char *got, char **diff) {
     const assay_json *tol = assay_json_get(x, "tolerance"), *metrics = assay_json_get(x, "metrics");
     if (!right_verdict(x, got, diff) || !right_reasons(x, verdict, diff)) return false;
-    return !metrics || assay_case_agrees(assay_json_get(verdict, "metrics"), metrics, assay_json_number(tol, "rel", 1e-9), assay_json_number(tol, "abs", 1e-9), "", diff);
+    return !metrics || assay_case_agrees(assay_json_get(verdict, "metrics"), metrics, assay_json_number(tol, "rel", 1e-9),
+                                         assay_json_number(tol, "abs", 1e-9), "", diff);
 }
 
 /* ---- one part */
@@ -77,7 +84,8 @@ static void merge_metrics(assay_json *verdict, const assay_json *extra) {
         assay_json *g = assay_json_get(metrics, group);
         if (!g) g = assay_json_set(metrics, group, assay_json_object());
         const assay_json *from = assay_json_at(extra, i);
-        for (size_t k = 0; k < assay_json_len(from); k++) assay_json_set(g, assay_json_key_at(from, k), assay_json_clone(assay_json_at(from, k)));
+        for (size_t k = 0; k < assay_json_len(from); k++)
+            assay_json_set(g, assay_json_key_at(from, k), assay_json_clone(assay_json_at(from, k)));
     }
 }
 
@@ -86,12 +94,15 @@ static const char *gate_name(const assay_json *e, const assay_json *part) {
     return assay_streq(name, "dead-path") || assay_streq(name, "deadpath") ? "dead_path" : name;
 }
 
-static assay_status judge_part(const assay_case_tools *tools, const char *dir, const char *gate, const assay_json *part, assay_json **verdict, assay_error *err) {
+static assay_status judge_part(const assay_case_tools *tools, const char *dir, const char *gate, const assay_json *part,
+                               assay_json **verdict, assay_error *err) {
     assay_evidence_set *ev = assay_evidence_new();
     const assay_json *given = assay_json_get(part, "params"), *transforms = assay_json_get(part, "transform");
-    assay_json *params = assay_json_kind(given) == ASSAY_J_OBJECT ? assay_json_clone(given) : assay_json_object(), *extra = assay_json_object();
+    assay_json *params = assay_json_kind(given) == ASSAY_J_OBJECT ? assay_json_clone(given) : assay_json_object(),
+               *extra = assay_json_object();
     assay_status st = load_inputs(dir, assay_json_get(part, "inputs"), ev, err);
-    for (size_t i = 0; st == ASSAY_OK && i < assay_json_len(transforms); i++) st = assay_case_transform(assay_json_at(transforms, i), ev, params, extra, err);
+    for (size_t i = 0; st == ASSAY_OK && i < assay_json_len(transforms); i++)
+        st = assay_case_transform(assay_json_at(transforms, i), ev, params, extra, err);
     if (st == ASSAY_OK) st = assay_judge(tools->registry, gate, params, ev, verdict, err);
     if (st == ASSAY_OK) merge_metrics(*verdict, extra);
     assay_json_free(params);
@@ -100,7 +111,8 @@ static assay_status judge_part(const assay_case_tools *tools, const char *dir, c
     return st;
 }
 
-static assay_status run_part(const assay_case_tools *tools, const char *dir, const assay_json *e, const char *name, const assay_json *part, assay_json *row, assay_error *err) {
+static assay_status run_part(const assay_case_tools *tools, const char *dir, const assay_json *e, const char *name,
+                             const assay_json *part, assay_json *row, assay_error *err) {
     assay_json *verdict = NULL;
     const assay_json *x = assay_json_get(part, "expected");
     assay_status st = judge_part(tools, dir, gate_name(e, part), part, &verdict, err);
@@ -125,8 +137,10 @@ static const char *combined(const assay_json *parts, const char *how) {
     for (size_t i = 0; i < assay_json_len(parts); i++) {
         const assay_json *p = assay_json_at(parts, i);
         const char *got = assay_json_string(p, "got", NULL);
-        if (assay_streq(how, "worst")) v = assay_case_worst(v, got);
-        else if (assay_streq(how, assay_json_string(p, "part", ""))) return got;
+        if (assay_streq(how, "worst"))
+            v = assay_case_worst(v, got);
+        else if (assay_streq(how, assay_json_string(p, "part", "")))
+            return got;
     }
     return v;
 }
@@ -151,17 +165,23 @@ static void conclude(assay_json *out, const assay_json *e, const char *dir) {
     free(diff);
 }
 
-static assay_status run_expected(const assay_case_tools *tools, const char *dir, const assay_json *e, assay_json **result, assay_error *err) {
+static assay_status run_expected(const assay_case_tools *tools, const char *dir, const assay_json *e, assay_json **result,
+                                 assay_error *err) {
     const assay_json *parts = assay_json_get(e, "parts");
     const char *schema = assay_json_string(e, "schema", "");
-    if (!assay_streq(schema, "case-expected/2")) return assay_fail(err, ASSAY_E_INPUT, "expected.json: schema '%.60s', this program reads case-expected/2", schema);
-    if (assay_json_kind(parts) != ASSAY_J_OBJECT || !assay_json_len(parts)) return assay_fail(err, ASSAY_E_INPUT, "expected.json: no parts, so nothing would be judged");
+    if (!assay_streq(schema, "case-expected/2"))
+        return assay_fail(err, ASSAY_E_INPUT, "expected.json: schema '%.60s', this program reads case-expected/2", schema);
+    if (assay_json_kind(parts) != ASSAY_J_OBJECT || !assay_json_len(parts))
+        return assay_fail(err, ASSAY_E_INPUT, "expected.json: no parts, so nothing would be judged");
     assay_json *out = assay_json_object(), *rows = assay_json_set(out, "parts", assay_json_array());
     assay_status st = ASSAY_OK;
     for (size_t i = 0; st == ASSAY_OK && i < assay_json_len(parts); i++)
-        st = run_part(tools, dir, e, assay_json_key_at(parts, i), assay_json_at(parts, i), assay_json_append(rows, assay_json_object()), err);
-    if (st == ASSAY_OK) conclude(out, e, dir);
-    else assay_json_free(out), out = NULL;
+        st = run_part(tools, dir, e, assay_json_key_at(parts, i), assay_json_at(parts, i),
+                      assay_json_append(rows, assay_json_object()), err);
+    if (st == ASSAY_OK)
+        conclude(out, e, dir);
+    else
+        assay_json_free(out), out = NULL;
     *result = out;
     return st;
 }

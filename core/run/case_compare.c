@@ -6,7 +6,7 @@
 #include <string.h>
 
 const char *assay_case_worst(const char *a, const char *b) {
-    static const char *const order[] = { "invalid", "kill", "inconclusive", "not-measured", "pass" };
+    static const char *const order[] = {"invalid", "kill", "inconclusive", "not-measured", "pass"};
     for (size_t i = 0; i < sizeof order / sizeof *order; i++)
         if (assay_streq(a, order[i]) || assay_streq(b, order[i])) return order[i];
     return a ? a : b;
@@ -26,7 +26,7 @@ static bool near(double got, double expected, double rel, double abs) {
 
 /* {lo, hi, rank_lo?, rank_hi?, tol?}; the other fields only describe. */
 static bool interval(const assay_json *got, const assay_json *expected, double rel, double abs, const char *where, char **diff) {
-    static const char *const ends[] = { "lo", "hi" }, *const ranks[] = { "rank_lo", "rank_hi" };
+    static const char *const ends[] = {"lo", "hi"}, *const ranks[] = {"rank_lo", "rank_hi"};
     double tol = assay_json_number(expected, "tol", 0);
     for (int i = 0; i < 2; i++) {
         double g = assay_json_number(got, ends[i], NAN), e = assay_json_number(expected, ends[i], NAN);
@@ -44,18 +44,21 @@ static bool members(const assay_json *got, const assay_json *expected, double re
         const char *key = list ? NULL : assay_json_key_at(expected, i);
         const assay_json *g = list ? assay_json_at(got, i) : assay_json_get(got, key);
         char *name = list ? assay_xprintf("%s[%zu]", where, i) : assay_xprintf("%s%s%s", where, *where ? "." : "", key);
-        same = g ? assay_case_agrees(g, assay_json_at(expected, i), rel, abs, name, diff) : differ(diff, name, NULL, assay_json_at(expected, i));
+        same = g ? assay_case_agrees(g, assay_json_at(expected, i), rel, abs, name, diff)
+                 : differ(diff, name, NULL, assay_json_at(expected, i));
         free(name);
     }
     return same;
 }
 
-bool assay_case_agrees(const assay_json *got, const assay_json *expected, double rel, double abs, const char *where, char **diff) {
+bool assay_case_agrees(const assay_json *got, const assay_json *expected, double rel, double abs, const char *where,
+                       char **diff) {
     int kind = assay_json_kind(expected);
-    bool infinite = kind == ASSAY_J_STRING && isinf(assay_json_value(expected));     /* old files: "inf" = null with identical */
+    bool infinite = kind == ASSAY_J_STRING && isinf(assay_json_value(expected)); /* old files: "inf" = null with identical */
     if (infinite && assay_json_kind(got) == ASSAY_J_NULL) return true;
     if (assay_json_kind(got) != kind) return differ(diff, where, got, expected);
-    if (kind == ASSAY_J_NUMBER) return near(assay_json_value(got), assay_json_value(expected), rel, abs) || differ(diff, where, got, expected);
+    if (kind == ASSAY_J_NUMBER)
+        return near(assay_json_value(got), assay_json_value(expected), rel, abs) || differ(diff, where, got, expected);
     if (kind == ASSAY_J_OBJECT && assay_json_get(expected, "lo") && assay_json_get(expected, "hi"))
         return interval(got, expected, rel, abs, where, diff);
     if (kind == ASSAY_J_OBJECT || kind == ASSAY_J_ARRAY) return members(got, expected, rel, abs, where, diff);

@@ -5,7 +5,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-typedef struct context { const assay_json *t; assay_evidence_set *ev; assay_json *params, *extra; assay_error *err; } context;
+typedef struct context {
+    const assay_json *t;
+    assay_evidence_set *ev;
+    assay_json *params, *extra;
+    assay_error *err;
+} context;
 typedef assay_status change(context *x, const assay_item *item, assay_own_tensor *out);
 
 static assay_status bad(context *x, const char *what) {
@@ -14,7 +19,7 @@ static assay_status bad(context *x, const char *what) {
 
 /* `role` narrows; without it every judged tensor is meant. */
 static bool acts_on(const context *x, const assay_item *it, bool role_is_mask) {
-    static const char *const all[] = { "reference", "control", "candidate", "negative", "must_fail" };
+    static const char *const all[] = {"reference", "control", "candidate", "negative", "must_fail"};
     const char *role = role_is_mask ? NULL : assay_json_string(x->t, "role", NULL);
     if (it->kind != ASSAY_K_OUTPUT) return false;
     if (role) return assay_streq(it->role, role);
@@ -37,7 +42,7 @@ static assay_status each(context *x, bool role_is_mask, change *fn) {
 
 /* A list has no axes: parameters that name one no longer apply. */
 static void forget_axes(context *x) {
-    static const char *const names[] = { "batch_axis", "head_axis", "token_axis", "channel_axis", "step_axis", "layout" };
+    static const char *const names[] = {"batch_axis", "head_axis", "token_axis", "channel_axis", "step_axis", "layout"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) assay_json_remove(x->params, names[i]);
 }
 
@@ -129,15 +134,19 @@ static assay_status permute(context *x, const assay_item *it, assay_own_tensor *
     const assay_json *order = assay_json_get(x->t, "order");
     uint32_t axis;
     if (!axis_of(x, &it->tensor, &axis)) return bad(x, "axis is not an axis of the tensor");
-    if (assay_json_kind(order) != ASSAY_J_ARRAY || (int64_t)assay_json_len(order) != it->tensor.shape[axis]) return bad(x, "order needs one index for each position of the axis");
+    if (assay_json_kind(order) != ASSAY_J_ARRAY || (int64_t)assay_json_len(order) != it->tensor.shape[axis])
+        return bad(x, "order needs one index for each position of the axis");
     assay_status st = assay_tensor_copy(&it->tensor, 0, out, x->err);
     size_t size = assay_dtype_size(it->tensor.dtype);
     for (int64_t j = 0; st == ASSAY_OK && j < it->tensor.shape[axis]; j++) {
         double from = assay_json_value(assay_json_at(order, (size_t)j));
         assay_tensor a, b;
-        if (!(from >= 0 && from < (double)it->tensor.shape[axis] && from == floor(from))) st = bad(x, "order holds something that is no index of the axis");
-        else if (!assay_tensor_select(&it->tensor, axis, (int64_t)from, &a) || !assay_tensor_select(&out->t, axis, j, &b)) st = bad(x, "this axis cannot be taken apart");
-        for (int64_t i = 0, n = st == ASSAY_OK ? assay_tensor_count(&a) : 0; i < n; i++) memcpy(assay_tensor_at(&b, i), assay_tensor_at(&a, i), size);
+        if (!(from >= 0 && from < (double)it->tensor.shape[axis] && from == floor(from)))
+            st = bad(x, "order holds something that is no index of the axis");
+        else if (!assay_tensor_select(&it->tensor, axis, (int64_t)from, &a) || !assay_tensor_select(&out->t, axis, j, &b))
+            st = bad(x, "this axis cannot be taken apart");
+        for (int64_t i = 0, n = st == ASSAY_OK ? assay_tensor_count(&a) : 0; i < n; i++)
+            memcpy(assay_tensor_at(&b, i), assay_tensor_at(&a, i), size);
         if (st != ASSAY_OK) assay_tensor_free(out);
     }
     return st;
@@ -148,7 +157,8 @@ static assay_status step(context *x, const assay_item *it, assay_own_tensor *out
     int64_t index = assay_json_int(x->t, "index", -1);
     assay_tensor view;
     if (!axis_of(x, &it->tensor, &axis)) return bad(x, "axis is not an axis of the tensor");
-    if (index < 0 || index >= it->tensor.shape[axis] || !assay_tensor_select(&it->tensor, axis, index, &view)) return bad(x, "index is not on the axis");
+    if (index < 0 || index >= it->tensor.shape[axis] || !assay_tensor_select(&it->tensor, axis, index, &view))
+        return bad(x, "index is not on the axis");
     return assay_tensor_copy(&view, 0, out, x->err);
 }
 
@@ -166,13 +176,15 @@ static bool read_list(const assay_json *l, uint32_t n, int64_t *out) {
 static assay_status strides(context *x, const assay_item *it, assay_own_tensor *out) {
     const assay_json *shape = assay_json_get(x->t, "shape");
     assay_own_tensor flat;
-    assay_tensor view = { .dtype = it->tensor.dtype, .rank = (uint32_t)assay_json_len(shape) };
+    assay_tensor view = {.dtype = it->tensor.dtype, .rank = (uint32_t)assay_json_len(shape)};
     int64_t offset = assay_json_int(x->t, "offset", 0), last = offset, n = assay_tensor_count(&it->tensor);
-    if (view.rank > ASSAY_RANK_MAX || !read_list(shape, view.rank, view.shape) || !read_list(assay_json_get(x->t, "strides"), view.rank, view.stride))
+    if (view.rank > ASSAY_RANK_MAX || !read_list(shape, view.rank, view.shape) ||
+        !read_list(assay_json_get(x->t, "strides"), view.rank, view.stride))
         return bad(x, "shape and strides are lists of whole numbers, equally long");
     for (uint32_t i = 0; i < view.rank; i++) {
         if (view.shape[i] == 0) return bad(x, "an axis of length 0");
-        if (view.stride[i] && view.shape[i] - 1 > (n - 1) / view.stride[i]) return bad(x, "the view reaches past the end of the data");
+        if (view.stride[i] && view.shape[i] - 1 > (n - 1) / view.stride[i])
+            return bad(x, "the view reaches past the end of the data");
         last += (view.shape[i] - 1) * view.stride[i];
     }
     if (offset < 0 || last >= n) return bad(x, "the view reaches past the end of the data");
@@ -195,7 +207,7 @@ static assay_json *cut(const assay_json *list, int64_t from, int64_t count) {
 
 static assay_status transform_pairs(context *x) {
     int64_t first = assay_json_int(x->t, "first", 0), count = assay_json_int(x->t, "count", -1);
-    static const char *const lists[] = { "control", "candidate", "order" };
+    static const char *const lists[] = {"control", "candidate", "order"};
     for (size_t i = assay_evidence_len(x->ev); i-- > 0;) {
         const assay_item *it = assay_evidence_at(x->ev, i);
         if (it->kind != ASSAY_K_RECORD || !assay_streq(it->role, "samples")) continue;
@@ -206,8 +218,11 @@ static assay_status transform_pairs(context *x) {
         for (size_t k = 0; k < 3 && st == ASSAY_OK; k++) {
             const assay_json *l = assay_json_get(doc, lists[k]);
             if (!l) continue;
-            if (first < 0 || count < 0 || count > (int64_t)assay_json_len(l) || from < 0 || from > (int64_t)assay_json_len(l) - count) st = bad(x, "there are not so many pairs");
-            else assay_json_set(doc, lists[k], cut(l, from, count));
+            if (first < 0 || count < 0 || count > (int64_t)assay_json_len(l) || from < 0 ||
+                from > (int64_t)assay_json_len(l) - count)
+                st = bad(x, "there are not so many pairs");
+            else
+                assay_json_set(doc, lists[k], cut(l, from, count));
         }
         if (st == ASSAY_OK) {
             assay_json_set_int(doc, "warmup", 0);
@@ -220,9 +235,10 @@ static assay_status transform_pairs(context *x) {
     return ASSAY_OK;
 }
 
-assay_status assay_case_transform(const assay_json *t, assay_evidence_set *ev, assay_json *params, assay_json *extra, assay_error *err) {
-    static const char *const names[] = { "region", "drop_index", "permute_axis", "strides", "step", "pairs" };
-    context x = { t, ev, params, extra, err };
+assay_status assay_case_transform(const assay_json *t, assay_evidence_set *ev, assay_json *params, assay_json *extra,
+                                  assay_error *err) {
+    static const char *const names[] = {"region", "drop_index", "permute_axis", "strides", "step", "pairs"};
+    context x = {t, ev, params, extra, err};
     const char *name = assay_json_string(t, "name", "");
     char hint[96];
     if (assay_streq(name, "region")) return transform_region(&x);
@@ -231,5 +247,6 @@ assay_status assay_case_transform(const assay_json *t, assay_evidence_set *ev, a
     if (assay_streq(name, "strides")) return each(&x, false, strides);
     if (assay_streq(name, "step")) return each(&x, false, step);
     if (assay_streq(name, "pairs")) return transform_pairs(&x);
-    return assay_fail(err, ASSAY_E_INPUT, "unknown transform '%.40s'%s", name, assay_did_you_mean(hint, name, names, sizeof names / sizeof *names));
+    return assay_fail(err, ASSAY_E_INPUT, "unknown transform '%.40s'%s", name,
+                      assay_did_you_mean(hint, name, names, sizeof names / sizeof *names));
 }

@@ -9,7 +9,7 @@
 static assay_registry *gate_registry;
 __attribute__((unused)) static assay_registry *gates_loaded(const char *name) {
     char path[1024];
-    assay_error err = { 0 };
+    assay_error err = {0};
     if (gate_registry) return gate_registry;
     gate_registry = assay_registry_new();
     snprintf(path, sizeof path, "%s/bin/gates/%s.so", ASSAY_BUILD_DIR, name);
@@ -23,7 +23,8 @@ __attribute__((unused)) static void fill(double *v, size_t n, const char *label)
 }
 
 /* Stored as dtype (one rounding). */
-__attribute__((unused)) static void put(assay_evidence_set *ev, const char *role, const char *label, int32_t dtype, uint32_t rank, const int64_t *shape, const double *v) {
+__attribute__((unused)) static void put(assay_evidence_set *ev, const char *role, const char *label, int32_t dtype, uint32_t rank,
+                                        const int64_t *shape, const double *v) {
     assay_own_tensor own;
     CU_ASSERT_EQUAL_FATAL(assay_tensor_new(dtype, rank, shape, &own, NULL), ASSAY_OK);
     for (int64_t i = 0, n = assay_tensor_count(&own.t); i < n; i++) assay_store_f64(dtype, assay_tensor_at(&own.t, i), v[i]);
@@ -41,7 +42,7 @@ __attribute__((unused)) static assay_json *judge(const char *gate, assay_evidenc
 }
 
 __attribute__((unused)) static bool has_code(const assay_json *v, const char *code) {
-    const assay_json *lists[] = { assay_json_path(v, "validity.reasons"), assay_json_get(v, "reasons") };
+    const assay_json *lists[] = {assay_json_path(v, "validity.reasons"), assay_json_get(v, "reasons")};
     for (int k = 0; k < 2; k++)
         for (size_t i = 0; i < assay_json_len(lists[k]); i++)
             if (strcmp(assay_json_string(assay_json_at(lists[k], i), "code", ""), code) == 0) return true;

@@ -43,12 +43,14 @@ static void every_shared_case_is_judged_right(void) {
     for (size_t i = 0; i < n; i++) {
         char *dir = assay_path_join(root, names[i]);
         assay_json *row = NULL;
-        assay_error err = { 0 };
+        assay_error err = {0};
         if (assay_is_dir(dir) && gate_is_there(dir)) {
             assay_status st = assay_case_run(tools(), dir, &row, &err);
             CU_ASSERT(st == ASSAY_OK && assay_json_bool(row, "ok", false));
-            if (st) printf("\n  %s\n", err.message);
-            else if (!assay_json_bool(row, "ok", false)) printf("\n  %s: %s\n", names[i], assay_json_string(row, "difference", ""));
+            if (st)
+                printf("\n  %s\n", err.message);
+            else if (!assay_json_bool(row, "ok", false))
+                printf("\n  %s: %s\n", names[i], assay_json_string(row, "difference", ""));
             judged++;
         }
         assay_json_free(row);
@@ -61,7 +63,8 @@ static void every_shared_case_is_judged_right(void) {
 
 /* A copy of one of our own cases with one expectation changed. */
 static char *falsified(const char *path, assay_json *value) {
-    char *from = assay_xstrdup(ASSAY_SOURCE_DIR "/plugins/gates/parity/cases/nan"), *to = assay_xprintf("%s/tests/case-%d", ASSAY_BUILD_DIR, (int)getpid());
+    char *from = assay_xstrdup(ASSAY_SOURCE_DIR "/plugins/gates/parity/cases/nan"),
+         *to = assay_xprintf("%s/tests/case-%d", ASSAY_BUILD_DIR, (int)getpid());
     char *file = assay_path_join(to, "expected.json");
     assay_json *e = NULL;
     CU_ASSERT_EQUAL_FATAL(assay_remove_tree(to, NULL), ASSAY_OK);
@@ -82,7 +85,8 @@ static void differs(const char *path, const char *value, const char *difference)
     CU_ASSERT_EQUAL_FATAL(assay_case_run(tools(), dir, &row, NULL), ASSAY_OK);
     CU_ASSERT(!assay_json_bool(row, "ok", true));
     CU_ASSERT(strstr(assay_json_string(row, "difference", ""), difference) != NULL);
-    if (!strstr(assay_json_string(row, "difference", ""), difference)) printf("\n  %s\n", assay_json_string(row, "difference", ""));
+    if (!strstr(assay_json_string(row, "difference", ""), difference))
+        printf("\n  %s\n", assay_json_string(row, "difference", ""));
     assay_json_free(row);
     CU_ASSERT_EQUAL(assay_remove_tree(dir, NULL), ASSAY_OK);
     free(dir);
@@ -97,26 +101,28 @@ static void a_falsified_expectation_fails(void) {
     differs("expected.verdict", "\"inconclusive\"", "got kill, expected inconclusive");
 }
 static void broken_folders_are_errors(void) {
-    const struct { const char *path, *value, *message; } all[] = {
-        { "schema", "\"case-expected/1\"", "case-expected/2" },
-        { "parts", "{}", "nothing would be judged" },
-        { "parts.main.inputs.candidate.file", "\"../x.npy\"", "not a file of the case folder" },
-        { "parts.main.inputs.candidate.file", "\"absent.npy\"", "absent.npy" },
-        { "parts.main.inputs.candidate.shape", "[1,2,12,9]", "another type or shape" },
-        { "parts.main.params", "{\"cosine_mim\":1}", "did you mean 'cosine_min'" },
-        { "parts.main.transform", "[{\"name\":\"stride\"}]", "did you mean 'strides'" },
+    const struct {
+        const char *path, *value, *message;
+    } all[] = {
+        {"schema", "\"case-expected/1\"", "case-expected/2"},
+        {"parts", "{}", "nothing would be judged"},
+        {"parts.main.inputs.candidate.file", "\"../x.npy\"", "not a file of the case folder"},
+        {"parts.main.inputs.candidate.file", "\"absent.npy\"", "absent.npy"},
+        {"parts.main.inputs.candidate.shape", "[1,2,12,9]", "another type or shape"},
+        {"parts.main.params", "{\"cosine_mim\":1}", "did you mean 'cosine_min'"},
+        {"parts.main.transform", "[{\"name\":\"stride\"}]", "did you mean 'strides'"},
     };
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
         char *dir = falsified(all[i].path, parse(all[i].value));
         assay_json *row = NULL;
-        assay_error err = { 0 };
+        assay_error err = {0};
         CU_ASSERT(assay_case_run(tools(), dir, &row, &err) != ASSAY_OK);
         CU_ASSERT(strstr(err.message, all[i].message) != NULL);
         if (!strstr(err.message, all[i].message)) printf("\n  %s\n", err.message);
         CU_ASSERT_EQUAL(assay_remove_tree(dir, NULL), ASSAY_OK);
         free(dir);
     }
-    assay_error err = { 0 };
+    assay_error err = {0};
     assay_json *row = NULL;
     CU_ASSERT(assay_case_run(tools(), ASSAY_SOURCE_DIR, &row, &err) != ASSAY_OK);
     CU_ASSERT(strstr(err.message, "not a case folder") != NULL);
@@ -139,7 +145,8 @@ static void numbers_intervals_and_the_rest(void) {
     CU_ASSERT(agrees("{\"a\":1,\"b\":2}", "{\"a\":1}", 0, 0) && !agrees("{\"b\":2}", "{\"a\":1}", 0, 0));
     CU_ASSERT(agrees("[1,2]", "[1,2]", 0, 0) && !agrees("[1,2,3]", "[1,2]", 0, 0) && !agrees("[2,1]", "[1,2]", 0, 0));
     CU_ASSERT(agrees("{\"lo\":1.1,\"hi\":2}", "{\"lo\":1,\"hi\":2,\"tol\":0.2,\"method\":\"boot\"}", 0, 0));
-    CU_ASSERT(!agrees("{\"lo\":1.3,\"hi\":2}", "{\"lo\":1,\"hi\":2,\"tol\":0.2}", 0, 0) && !agrees("{\"lo\":1}", "{\"lo\":1,\"hi\":2,\"tol\":9}", 0, 0));
+    CU_ASSERT(!agrees("{\"lo\":1.3,\"hi\":2}", "{\"lo\":1,\"hi\":2,\"tol\":0.2}", 0, 0) &&
+              !agrees("{\"lo\":1}", "{\"lo\":1,\"hi\":2,\"tol\":9}", 0, 0));
     CU_ASSERT(!agrees("{\"lo\":1,\"hi\":2,\"rank_lo\":3}", "{\"lo\":1,\"hi\":2,\"rank_lo\":4}", 0, 0));
     CU_ASSERT(agrees("true", "true", 0, 0) && !agrees("false", "true", 0, 0) && !agrees("\"a\"", "\"b\"", 0, 0));
 }
@@ -153,8 +160,8 @@ static void the_worst_verdict_wins(void) {
 /* Candidate 0..11 as [3,4]; returns the elements after the transform, or the error's message. */
 static void transformed(const char *transform, const char *want) {
     assay_evidence_set *ev = assay_evidence_new();
-    const int64_t shape[] = { 3, 4 };
-    static const char *const roles[] = { "candidate", "valid" };
+    const int64_t shape[] = {3, 4};
+    static const char *const roles[] = {"candidate", "valid"};
     for (int k = 0; k < 2; k++) {
         assay_own_tensor t;
         CU_ASSERT_EQUAL_FATAL(assay_tensor_new(ASSAY_F32, 2, shape, &t, NULL), ASSAY_OK);
@@ -162,12 +169,14 @@ static void transformed(const char *transform, const char *want) {
         assay_evidence_add_tensor(ev, roles[k], "", NULL, 0, "", &t);
     }
     assay_json *t = parse(transform), *params = parse("{\"head_axis\":0,\"cosine_min\":0.5}"), *extra = assay_json_object();
-    assay_error err = { 0 };
-    assay_buf b = { 0 };
+    assay_error err = {0};
+    assay_buf b = {0};
     if (assay_case_transform(t, ev, params, extra, &err) == ASSAY_OK) {
         const assay_tensor *c = &assay_evidence_at(ev, 0)->tensor;
-        for (int64_t i = 0; i < assay_tensor_count(c); i++) assay_buf_printf(&b, "%s%g", i ? " " : "", assay_load_f64(c->dtype, assay_tensor_at(c, i)));
-    } else assay_buf_str(&b, err.message);
+        for (int64_t i = 0; i < assay_tensor_count(c); i++)
+            assay_buf_printf(&b, "%s%g", i ? " " : "", assay_load_f64(c->dtype, assay_tensor_at(c, i)));
+    } else
+        assay_buf_str(&b, err.message);
     CU_ASSERT(strstr(b.data, want) != NULL);
     if (!strstr(b.data, want)) printf("\n  got %s\n  want %s\n", b.data, want);
     assay_buf_free(&b);
@@ -195,4 +204,5 @@ static void transforms_refuse_what_is_not_there(void) {
 }
 
 ASSAY_SUITE("case", TEST(every_shared_case_is_judged_right), TEST(a_falsified_expectation_fails), TEST(broken_folders_are_errors),
-            TEST(numbers_intervals_and_the_rest), TEST(the_worst_verdict_wins), TEST(transforms_re_read_the_elements), TEST(transforms_refuse_what_is_not_there))
+            TEST(numbers_intervals_and_the_rest), TEST(the_worst_verdict_wins), TEST(transforms_re_read_the_elements),
+            TEST(transforms_refuse_what_is_not_there))

@@ -16,7 +16,7 @@ static assay_pair_stats pair(double *r, double *c, int64_t n) {
 }
 
 static void figures_of_a_hand_worked_pair(void) {
-    double r[] = { 3, 0, -4, 0 }, c[] = { 3, 1, -3, 0 };     /* |r| 5, r.c 21, |c|^2 19, d 0 1 1 0 */
+    double r[] = {3, 0, -4, 0}, c[] = {3, 1, -3, 0}; /* |r| 5, r.c 21, |c|^2 19, d 0 1 1 0 */
     assay_pair_stats s = pair(r, c, 4);
     CU_ASSERT_EQUAL(s.count, 4);
     CU_ASSERT_EQUAL(s.zeros_ref, 2);
@@ -33,14 +33,14 @@ static void figures_of_a_hand_worked_pair(void) {
     CU_ASSERT_EQUAL(s.energy_share_top1, 16.0 / 25);
     CU_ASSERT_EQUAL(s.energy_top1_index, 2);
     CU_ASSERT_EQUAL(s.rms_ref, 2.5);
-    NEAR(s.psnr_db, 10 * 1.505149978319906, 1e-12);          /* log10(16/0.5) */
-    NEAR(s.snr_db, 10 * 1.0969100130080565, 1e-12);          /* log10(25/2) */
-    NEAR(s.pearson, (21 + 0.25 * 1) / (sqrt(25 - 0.25) * sqrt(19 - 0.25)), 1e-15);   /* means -1/4 and 1/4 */
+    NEAR(s.psnr_db, 10 * 1.505149978319906, 1e-12);                                /* log10(16/0.5) */
+    NEAR(s.snr_db, 10 * 1.0969100130080565, 1e-12);                                /* log10(25/2) */
+    NEAR(s.pearson, (21 + 0.25 * 1) / (sqrt(25 - 0.25) * sqrt(19 - 0.25)), 1e-15); /* means -1/4 and 1/4 */
     NEAR(s.var_ref, (25 - 0.25) / 4, 1e-15);
 }
 
 static void nothing_is_defined_beside_nan(void) {
-    double r[] = { 1, 2, 3 }, c[] = { 1, NAN, INFINITY };
+    double r[] = {1, 2, 3}, c[] = {1, NAN, INFINITY};
     assay_pair_stats s = pair(r, c, 3);
     CU_ASSERT_EQUAL(s.nonfinite_cand, 2);
     CU_ASSERT_EQUAL(s.nan_cand, 1);
@@ -98,8 +98,8 @@ static void an_element_can_be_left_out(void) {
 }
 
 static void shapes_must_be_equal(void) {
-    double r[4] = { 1, 2, 3, 4 };
-    int64_t sa[] = { 2, 2 }, sb[] = { 4 };
+    double r[4] = {1, 2, 3, 4};
+    int64_t sa[] = {2, 2}, sb[] = {4};
     assay_tensor a = assay_tensor_view(ASSAY_F64, 2, sa, r), b = assay_tensor_view(ASSAY_F64, 1, sb, r);
     assay_pair_stats s;
     assay_error e;
@@ -111,21 +111,23 @@ static void strides_and_types_do_not_matter(void) {
     enum { ROWS = 37, COLS = 53, PAD = 64 };
     static uint16_t half[ROWS * PAD];
     static double wide[ROWS * COLS], other[ROWS * COLS];
-    for (int i = 0; i < ROWS * PAD; i++) half[i] = 0x7e00;  /* NaN in the padding */
+    for (int i = 0; i < ROWS * PAD; i++) half[i] = 0x7e00; /* NaN in the padding */
     for (int i = 0; i < ROWS; i++)
         for (int j = 0; j < COLS; j++) {
             half[i * PAD + j] = assay_f64_to_f16((i * 31 + j * 17) % 101 / 64.0 - 0.7);
             wide[i * COLS + j] = assay_load_f64(ASSAY_F16, &half[i * PAD + j]);
             other[i * COLS + j] = wide[i * COLS + j] * 1.001;
         }
-    int64_t shape[] = { ROWS, COLS }, turned[] = { COLS, ROWS };
-    assay_tensor padded = { .dtype = ASSAY_F16, .rank = 2, .shape = { ROWS, COLS }, .stride = { PAD, 1 }, .data = half, .nbytes = sizeof half };
+    int64_t shape[] = {ROWS, COLS}, turned[] = {COLS, ROWS};
+    assay_tensor padded = {
+        .dtype = ASSAY_F16, .rank = 2, .shape = {ROWS, COLS}, .stride = {PAD, 1}, .data = half, .nbytes = sizeof half};
     assay_tensor a = assay_tensor_view(ASSAY_F64, 2, shape, wide), b = assay_tensor_view(ASSAY_F64, 2, shape, other);
     assay_pair_stats x, y;
     CU_ASSERT_EQUAL(m()->pair(&a, &b, -1, &x, NULL), ASSAY_OK);
     CU_ASSERT_EQUAL(m()->pair(&padded, &b, -1, &y, NULL), ASSAY_OK);
     CU_ASSERT(memcmp(&x, &y, sizeof x) == 0);
-    assay_tensor t = { .dtype = ASSAY_F64, .rank = 2, .shape = { COLS, ROWS }, .stride = { 1, COLS }, .data = wide, .nbytes = sizeof wide };
+    assay_tensor t = {
+        .dtype = ASSAY_F64, .rank = 2, .shape = {COLS, ROWS}, .stride = {1, COLS}, .data = wide, .nbytes = sizeof wide};
     static double flip[ROWS * COLS];
     for (int j = 0; j < COLS; j++)
         for (int i = 0; i < ROWS; i++) flip[j * ROWS + i] = wide[i * COLS + j];
@@ -154,32 +156,32 @@ static void halves_widen_exactly(void) {
 static void slices_are_pairs_of_their_own(void) {
     double r[24], c[24];
     for (int i = 0; i < 24; i++) r[i] = i + 1, c[i] = i == 7 ? 0 : i + 1;
-    int64_t shape[] = { 2, 3, 4 };
+    int64_t shape[] = {2, 3, 4};
     assay_tensor a = assay_tensor_view(ASSAY_F64, 3, shape, r), b = assay_tensor_view(ASSAY_F64, 3, shape, c);
     assay_pair_stats s[8];
-    CU_ASSERT_EQUAL(m()->slices(&a, &b, 3, s, 6, NULL), ASSAY_OK);           /* rows */
+    CU_ASSERT_EQUAL(m()->slices(&a, &b, 3, s, 6, NULL), ASSAY_OK); /* rows */
     CU_ASSERT_EQUAL(s[1].max_abs, 8);
     CU_ASSERT_EQUAL(s[0].max_abs, 0);
-    CU_ASSERT_EQUAL(m()->slices(&a, &b, 5, s, 8, NULL), ASSAY_OK);           /* axes 0 and 2: element 7 is (0, 1, 3) */
+    CU_ASSERT_EQUAL(m()->slices(&a, &b, 5, s, 8, NULL), ASSAY_OK); /* axes 0 and 2: element 7 is (0, 1, 3) */
     CU_ASSERT_EQUAL(s[3].max_abs, 8);
     CU_ASSERT_EQUAL(s[3].count, 3);
     NEAR(s[3].gain, (4 * 4 + 12 * 12) / (16.0 + 64 + 144), 1e-15);
-    CU_ASSERT_EQUAL(m()->slices(&a, &b, 0, s, 1, NULL), ASSAY_OK);           /* no axis kept: the tensor */
+    CU_ASSERT_EQUAL(m()->slices(&a, &b, 0, s, 1, NULL), ASSAY_OK); /* no axis kept: the tensor */
     CU_ASSERT_EQUAL(s[0].count, 24);
     CU_ASSERT_EQUAL(m()->slices(&a, &b, 1, s, 3, NULL), ASSAY_E_INPUT);
 }
 
 static void the_token_mean_is_taken_away(void) {
     /* two heads, three tokens, one channel: head 0 is 10+{-1,0,1}, head 1 is 5+{2,0,-2}; the candidate is the mean. */
-    double r[] = { 9, 10, 11, 7, 5, 3 }, c[] = { 10, 10, 10, 7, 5, 3 };
-    int64_t shape[] = { 2, 3, 1 };
+    double r[] = {9, 10, 11, 7, 5, 3}, c[] = {10, 10, 10, 7, 5, 3};
+    int64_t shape[] = {2, 3, 1};
     assay_tensor a = assay_tensor_view(ASSAY_F64, 3, shape, r), b = assay_tensor_view(ASSAY_F64, 3, shape, c);
-    assay_axes ax = { -1, 0, 1, 2 };
+    assay_axes ax = {-1, 0, 1, 2};
     double cosine, share, bh[2], bs[2];
     CU_ASSERT_EQUAL(m()->centred(&a, &b, &ax, &cosine, &share, bh, bs, 2, NULL), ASSAY_OK);
     NEAR(cosine, 8 / (sqrt(10) * sqrt(8)), 1e-15);
     NEAR(share, sqrt(10.0 / (302 + 83)), 1e-15);
-    CU_ASSERT(isnan(bh[0]));                     /* nothing left of the candidate: undefined, never 1 */
+    CU_ASSERT(isnan(bh[0])); /* nothing left of the candidate: undefined, never 1 */
     NEAR(bh[1], 1, 1e-15);
     NEAR(bs[1], sqrt(8.0 / 83), 1e-15);
     ax.token = -1;
@@ -187,21 +189,21 @@ static void the_token_mean_is_taken_away(void) {
 }
 
 static void ulp_distances_are_counted_in_halves(void) {
-    double r[] = { 1, 1, 1, 1, -1, 1e-6 }, c[] = { 1, 1 + 0x1p-10, 1 - 0x1p-11, 1, -1 - 0x1p-9, 5 };
+    double r[] = {1, 1, 1, 1, -1, 1e-6}, c[] = {1, 1 + 0x1p-10, 1 - 0x1p-11, 1, -1 - 0x1p-9, 5};
     int64_t n = 6;
     assay_tensor a = vec(r, n), b = vec(c, n);
     double u[3];
-    CU_ASSERT_EQUAL(m()->ulp16(&a, &b, u, NULL), ASSAY_OK);  /* the last is far below the RMS: left out */
+    CU_ASSERT_EQUAL(m()->ulp16(&a, &b, u, NULL), ASSAY_OK); /* the last is far below the RMS: left out */
     CU_ASSERT_EQUAL(u[0], 2);
     CU_ASSERT_EQUAL(u[1], 1);
-    double z[2] = { 0, 0 };
+    double z[2] = {0, 0};
     a = vec(z, 2);
     CU_ASSERT_EQUAL(m()->ulp16(&a, &a, u, NULL), ASSAY_OK);
     CU_ASSERT(isnan(u[0]) && isnan(u[1]) && isnan(u[2]));
 }
 
 static void elements_over_counts_nan(void) {
-    double r[] = { 1, 2, 3, 4 }, c[] = { 1.05, 2.3, NAN, 4 };
+    double r[] = {1, 2, 3, 4}, c[] = {1.05, 2.3, NAN, 4};
     assay_tensor a = vec(r, 4), b = vec(c, 4);
     uint64_t n;
     CU_ASSERT_EQUAL(m()->elements_over(&a, &b, 0.1, 0, &n, NULL), ASSAY_OK);
@@ -211,8 +213,8 @@ static void elements_over_counts_nan(void) {
 }
 
 static void bits_decide_equality(void) {
-    double r[] = { 0.0, 1 }, c[] = { -0.0, 1 }, d[2];
-    float f[] = { 0, 1 };
+    double r[] = {0.0, 1}, c[] = {-0.0, 1}, d[2];
+    float f[] = {0, 1};
     int64_t n = 2;
     assay_tensor a = vec(r, 2), b = vec(c, 2), g = assay_tensor_view(ASSAY_F32, 1, &n, f);
     CU_ASSERT(m()->bytes_equal(&a, &a));
@@ -222,49 +224,64 @@ static void bits_decide_equality(void) {
     CU_ASSERT(d[0] == 0 && d[1] == 0);
 }
 
+static void every_level_gives_the_same_bits(void) {
+    static const size_t lengths[] = {1, 7, 8, 9, 63, 1000, ASSAY_BLOCK};
+    for (size_t k = 0; k < sizeof lengths / sizeof *lengths; k++) {
+        assay_block_sums sums[3] = {{0}};
+        for (int level = 0; level < 3; level++) {
+            double r[ASSAY_BLOCK + ASSAY_LANES], c[ASSAY_BLOCK + ASSAY_LANES];
+            for (size_t i = 0; i < lengths[k]; i++) r[i] = 1.0 / (double)(i * i % 97 + 3) - 0.1, c[i] = r[i] * 1.0009765;
+            if (assay_block_kernel_at(level, r, c, lengths[k], r[0], c[0], &sums[level]))
+                CU_ASSERT(memcmp(&sums[level], &sums[0], sizeof sums[0]) == 0);
+        }
+    }
+}
+
 /* statistics.md section 3.2, "Verified defects in published helpers": what our figures say instead. */
 static void noise_is_not_divided_by_the_first_axis(void) {
     enum { N = 2 * 5 * 30 * 8 };
     static double r[N], c[N];
     for (int i = 0; i < N; i++) r[i] = i == 9 ? 1 : 0.5, c[i] = r[i] + 0x1p-10;
-    int64_t shape[] = { 2, 5, 30, 8 };
+    int64_t shape[] = {2, 5, 30, 8};
     assay_tensor a = assay_tensor_view(ASSAY_F64, 4, shape, r), b = assay_tensor_view(ASSAY_F64, 4, shape, c);
     assay_pair_stats s;
     CU_ASSERT_EQUAL(m()->pair(&a, &b, -1, &s, NULL), ASSAY_OK);
-    NEAR(s.psnr_db, 60.20599913279624, 1e-9);    /* -20 log10(2^-10), whatever the shape */
+    NEAR(s.psnr_db, 60.20599913279624, 1e-9); /* -20 log10(2^-10), whatever the shape */
 }
 static void zeros_against_zeros_have_no_psnr(void) {
-    double z[3] = { 0, 0, 0 }, c[3] = { 1e-5, 1e-5, 1e-5 };
+    double z[3] = {0, 0, 0}, c[3] = {1e-5, 1e-5, 1e-5};
     assay_pair_stats s = pair(z, z, 3);
     CU_ASSERT(s.identical && isnan(s.psnr_db) && isnan(s.snr_db) && isnan(s.cosine) && isnan(s.gain) && isnan(s.rel_l2));
     s = pair(z, c, 3);
     CU_ASSERT(!s.identical && isnan(s.psnr_db) && isnan(s.snr_db) && isnan(s.cosine) && isnan(s.rel_l2));
 }
 static void identical_has_no_psnr_whatever_the_peak(void) {
-    double peaks[] = { 1, 0.5, 0.1, 0.03, 0.01 };
+    double peaks[] = {1, 0.5, 0.1, 0.03, 0.01};
     for (int i = 0; i < 5; i++) {
-        double r[] = { peaks[i], -peaks[i] / 2 };
+        double r[] = {peaks[i], -peaks[i] / 2};
         assay_pair_stats s = pair(r, r, 2);
         CU_ASSERT(s.identical && isnan(s.psnr_db) && isnan(s.snr_db) && s.cosine == 1 && s.rel_l2 == 0);
     }
 }
 static void the_peak_of_negative_outputs_is_their_magnitude(void) {
-    double r[] = { -2, -8, -4 }, c[] = { -2, -8.5, -4 };
+    double r[] = {-2, -8, -4}, c[] = {-2, -8.5, -4};
     assay_pair_stats s = pair(r, c, 3);
     CU_ASSERT_EQUAL(s.peak_ref, 8);
-    NEAR(s.psnr_db, 10 * 2.885361220031512, 1e-9);           /* log10(64 * 3 / 0.25) */
+    NEAR(s.psnr_db, 10 * 2.885361220031512, 1e-9); /* log10(64 * 3 / 0.25) */
 }
 static void a_zero_candidate_scores_the_crest_factor_only(void) {
-    double r[] = { 1, -1, 1, 3 }, z[4] = { 0, 0, 0, 0 };
+    double r[] = {1, -1, 1, 3}, z[4] = {0, 0, 0, 0};
     assay_pair_stats s = pair(r, z, 4);
-    NEAR(s.psnr_db, 10 * 0.47712125471966244, 1e-12);        /* 9 / (12/4) = 3 */
+    NEAR(s.psnr_db, 10 * 0.47712125471966244, 1e-12); /* 9 / (12/4) = 3 */
     NEAR(s.snr_db, 0, 0);
     CU_ASSERT(isnan(s.cosine) && s.gain == 0 && s.rel_l2 == 1);
 }
 
 ASSAY_SUITE("metrics", TEST(figures_of_a_hand_worked_pair), TEST(nothing_is_defined_beside_nan), TEST(no_elements_no_figures),
-            TEST(pearson_survives_a_large_mean), TEST(equal_elements_are_constant_with_variance_zero), TEST(an_element_can_be_left_out),
-            TEST(shapes_must_be_equal), TEST(strides_and_types_do_not_matter), TEST(halves_widen_exactly), TEST(slices_are_pairs_of_their_own),
-            TEST(the_token_mean_is_taken_away), TEST(ulp_distances_are_counted_in_halves), TEST(elements_over_counts_nan), TEST(bits_decide_equality),
-            TEST(noise_is_not_divided_by_the_first_axis), TEST(zeros_against_zeros_have_no_psnr), TEST(identical_has_no_psnr_whatever_the_peak),
+            TEST(pearson_survives_a_large_mean), TEST(equal_elements_are_constant_with_variance_zero),
+            TEST(an_element_can_be_left_out), TEST(shapes_must_be_equal), TEST(strides_and_types_do_not_matter),
+            TEST(halves_widen_exactly), TEST(slices_are_pairs_of_their_own), TEST(the_token_mean_is_taken_away),
+            TEST(ulp_distances_are_counted_in_halves), TEST(elements_over_counts_nan), TEST(bits_decide_equality),
+            TEST(every_level_gives_the_same_bits), TEST(noise_is_not_divided_by_the_first_axis),
+            TEST(zeros_against_zeros_have_no_psnr), TEST(identical_has_no_psnr_whatever_the_peak),
             TEST(the_peak_of_negative_outputs_is_their_magnitude), TEST(a_zero_candidate_scores_the_crest_factor_only))

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const assay_param params[] = { SIM_PARAMS("@use:dead"), { 0 } };
+static const assay_param params[] = {SIM_PARAMS("@use:dead"), {0}};
 
 static assay_status needs(void *self, const assay_evidence *so_far, const assay_request *req, assay_error *err) {
     (void)so_far;
@@ -16,8 +16,10 @@ static void power(sim_label *l) {
     bool found = l->n_must_fail == 0;
     for (size_t i = 0; i < l->n_must_fail && !found; i++) {
         sim_pair q;
-        sim_report out = { 0 };
-        if (!sim_same_shape(&l->pair.r, &l->must_fail[i].t) || sim_pair_open(l->s, &l->pair.r, &l->must_fail[i].t, &q, NULL) != ASSAY_OK) continue;
+        sim_report out = {0};
+        if (!sim_same_shape(&l->pair.r, &l->must_fail[i].t) ||
+            sim_pair_open(l->s, &l->pair.r, &l->must_fail[i].t, &q, NULL) != ASSAY_OK)
+            continue;
         sim_rule_finite_cand(&q, &out);
         if (!out.n) sim_rule_dead(&q, &out);
         found = out.n > 0;
@@ -25,7 +27,9 @@ static void power(sim_label *l) {
         sim_pair_close(&q);
     }
     sim_line_add(&l->report, "5", l->n_must_fail > 0, "no must_fail tensor");
-    if (!found) sim_add(&l->report, 5, SIM_INVALID, "gate_has_no_power", "", "no must_fail tensor is found zero, constant or non-finite: it is no dead path, or the gate cannot see one");
+    if (!found)
+        sim_add(&l->report, 5, SIM_INVALID, "gate_has_no_power", "",
+                "no must_fail tensor is found zero, constant or non-finite: it is no dead path, or the gate cannot see one");
 }
 
 /* After the residual sum a dead branch can hide: agreement there shows nothing. */
@@ -46,8 +50,10 @@ static void rules(sim_label *l, const assay_finding *f) {
     if (p->all.nonfinite_cand) return;
     sim_rule_fixture(p, &l->report);
     sim_rule_dead(p, &l->report);
-    if (strcmp(l->label, "block") == 0) block(l);
-    else power(l);
+    if (strcmp(l->label, "block") == 0)
+        block(l);
+    else
+        power(l);
 }
 
 static assay_status judge(void *self, const assay_evidence *ev, const assay_finding *f, assay_error *err) {
@@ -55,8 +61,14 @@ static assay_status judge(void *self, const assay_evidence *ev, const assay_find
 }
 
 static const assay_gate gate = {
-    .struct_size = sizeof gate, .name = "dead_path", .version = "1.0", .params = params,
+    .struct_size = sizeof gate,
+    .name = "dead_path",
+    .version = "1.0",
+    .params = params,
     .summary = "the attention output itself is finite, not zero and not constant, as a whole and by slice",
-    .create = sim_create, .needs = needs, .judge = judge, .destroy = free,
+    .create = sim_create,
+    .needs = needs,
+    .judge = judge,
+    .destroy = free,
 };
 SIM_PLUGIN(gate)

@@ -2,7 +2,7 @@
 #include "unit/gate_pair.h"
 
 enum { H = 2, S = 30, E = 8, N = H * S * E };
-static const int64_t shape[] = { 1, H, S, E };
+static const int64_t shape[] = {1, H, S, E};
 static double r[N], c[N];
 static void reset(void) {
     fill(r, N, "test/dead/r");
@@ -63,5 +63,6 @@ static void a_zero_reference_is_no_fixture(void) {
     expect(judge("dead_path", labelled("", r, c), PARAMS, NULL), "invalid", "reference_not_finite");
 }
 
-ASSAY_SUITE("dead_path", TEST(a_wrong_but_live_output_is_not_dead), TEST(zeros_constants_and_nan_are_killed), TEST(one_dead_head_or_row_is_killed),
-            TEST(agreement_after_the_residual_shows_nothing), TEST(must_fail_has_to_be_found_dead), TEST(a_zero_reference_is_no_fixture))
+ASSAY_SUITE("dead_path", TEST(a_wrong_but_live_output_is_not_dead), TEST(zeros_constants_and_nan_are_killed),
+            TEST(one_dead_head_or_row_is_killed), TEST(agreement_after_the_residual_shows_nothing),
+            TEST(must_fail_has_to_be_found_dead), TEST(a_zero_reference_is_no_fixture))

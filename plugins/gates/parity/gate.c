@@ -6,7 +6,7 @@ static const assay_param params[] = {
     SIM_PARAMS("@use:parity"),
     SIM_AXIS("step_axis", "the tensors hold successive steps: cosine_min holds for each"),
     SIM_AXIS("repeat_axis", "the candidate has one axis more: repeated runs of one call"),
-    { 0 },
+    {0},
 };
 
 static assay_status needs(void *self, const assay_evidence *so_far, const assay_request *req, assay_error *err) {
@@ -48,8 +48,15 @@ static assay_status judge(void *self, const assay_evidence *ev, const assay_find
 }
 
 static const assay_gate gate = {
-    .struct_size = sizeof gate, .name = "parity", .version = "1.0", .params = params,
-    .summary = "the candidate's output agrees with the reference, as a whole, by head and by row, and against the control's own error",
-    .create = sim_create, .needs = needs, .judge = judge, .destroy = free,
+    .struct_size = sizeof gate,
+    .name = "parity",
+    .version = "1.0",
+    .params = params,
+    .summary =
+        "the candidate's output agrees with the reference, as a whole, by head and by row, and against the control's own error",
+    .create = sim_create,
+    .needs = needs,
+    .judge = judge,
+    .destroy = free,
 };
 SIM_PLUGIN(gate)

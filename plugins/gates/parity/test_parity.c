@@ -2,9 +2,9 @@
 #include "unit/gate_pair.h"
 
 enum { B = 2, H = 3, S = 40, E = 16, N = B * H * S * E };
-static const int64_t shape[] = { B, H, S, E };
+static const int64_t shape[] = {B, H, S, E};
 #define BHSD "\"layout\":\"BHSD\""
-#define AT(b, h, s, e) ((((size_t)(b) * H + (size_t)(h)) * S + (size_t)(s)) * E + (size_t)(e))
+#define AT(b, h, s, e) ((((size_t)(b)*H + (size_t)(h)) * S + (size_t)(s)) * E + (size_t)(e))
 
 static double r[N], c[N], k[N];
 static void reset(void) {
@@ -26,7 +26,8 @@ static assay_json *with_control(const char *params) {
 static bool applied(const assay_json *v, const char *rule) {
     const assay_json *lines = assay_json_get(assay_json_get(v, "details"), "rules");
     for (size_t i = 0; i < assay_json_len(lines); i++)
-        if (strcmp(assay_json_string(assay_json_at(lines, i), "rule", ""), rule) == 0) return assay_json_bool(assay_json_at(lines, i), "applied", false);
+        if (strcmp(assay_json_string(assay_json_at(lines, i), "rule", ""), rule) == 0)
+            return assay_json_bool(assay_json_at(lines, i), "applied", false);
     CU_FAIL("the rule has no line");
     return false;
 }
@@ -34,7 +35,7 @@ static bool applied(const assay_json *v, const char *rule) {
 static void a_rounded_reference_passes_every_rule(void) {
     reset();
     assay_json *v = with_control("{" BHSD "}");
-    static const char *const rules[] = { "0", "1", "2", "3", "4", "5", "7", "8", "9", "10", "11", "12", "12c" };
+    static const char *const rules[] = {"0", "1", "2", "3", "4", "5", "7", "8", "9", "10", "11", "12", "12c"};
     for (size_t i = 0; i < sizeof rules / sizeof *rules; i++) CU_ASSERT(applied(v, rules[i]));
     CU_ASSERT(!applied(v, "6") && !applied(v, "7s") && !applied(v, "13") && !applied(v, "14"));
     CU_ASSERT(metric(v, "candidate", "snr_db") > 70 && metric(v, "candidate_vs_control", "snr_db") > 40);
@@ -46,7 +47,7 @@ static void a_rounded_reference_passes_every_rule(void) {
 static void rule_0_nothing_is_broadcast(void) {
     reset();
     assay_evidence_set *ev = assay_evidence_new();
-    const int64_t other[] = { 1, H, S, E };
+    const int64_t other[] = {1, H, S, E};
     put(ev, "reference", "", ASSAY_F64, 4, shape, r);
     put(ev, "candidate", "", ASSAY_F16, 4, other, c);
     expect(judge("parity", ev, "{}", NULL), "kill", "shape_mismatch");
@@ -73,7 +74,7 @@ static void rule_3_a_flat_fixture_has_no_power(void) {
     for (int i = 0; i < N; i++) r[i] = c[i] = 0.5;
     expect(alone("{}"), "invalid", "fixture_without_power");
     reset();
-    for (size_t i = AT(1, 2, 0, 0); i < N; i++) r[i] = c[i] = 0;             /* one (batch, head) of the reference */
+    for (size_t i = AT(1, 2, 0, 0); i < N; i++) r[i] = c[i] = 0; /* one (batch, head) of the reference */
     expect(alone("{" BHSD "}"), "invalid", "fixture_without_power");
 }
 static void rule_4_dead_outputs(void) {
@@ -85,13 +86,13 @@ static void rule_4_dead_outputs(void) {
     for (int i = 0; i < N; i++) c[i] = 0.25;
     expect(alone("{" BHSD "}"), "kill", "constant_output");
     reset();
-    for (size_t i = AT(0, 1, 0, 0); i < AT(0, 2, 0, 0); i++) c[i] = 1;      /* one head constant, in one batch only */
+    for (size_t i = AT(0, 1, 0, 0); i < AT(0, 2, 0, 0); i++) c[i] = 1; /* one head constant, in one batch only */
     expect(alone("{" BHSD "}"), "kill", "dead_slice");
     reset();
-    for (int s = 0; s < S; s++) c[AT(1, 0, s, 3)] = 0;                      /* one channel zero */
+    for (int s = 0; s < S; s++) c[AT(1, 0, s, 3)] = 0; /* one channel zero */
     expect(alone("{" BHSD "}"), "kill", "dead_slice");
     reset();
-    for (int e = 0; e < E; e++) c[AT(1, 1, 9, e)] = 0;                      /* one row zero */
+    for (int e = 0; e < E; e++) c[AT(1, 1, 9, e)] = 0; /* one row zero */
     v = alone("{" BHSD "}");
     CU_ASSERT_EQUAL(metric(v, "candidate", "dead_rows"), 1);
     expect(v, "kill", "dead_row");
@@ -105,7 +106,7 @@ static void rule_5_limits_that_pass_anything_are_invalid(void) {
     reset();
     expect(alone("{\"preset\":\"none\",\"max_abs_max\":100}"), "invalid", "gate_has_no_power");
     assay_evidence_set *ev = pair_of(r, c);
-    put(ev, "must_fail", "", ASSAY_F16, 4, shape, c);                       /* "must fail" that is right: it is not rejected */
+    put(ev, "must_fail", "", ASSAY_F16, 4, shape, c); /* "must fail" that is right: it is not rejected */
     expect(judge("parity", ev, "{}", NULL), "invalid", "gate_has_no_power");
     ev = pair_of(r, c);
     memset(k, 0, sizeof k);
@@ -113,7 +114,7 @@ static void rule_5_limits_that_pass_anything_are_invalid(void) {
     expect(judge("parity", ev, "{}", NULL), "pass", NULL);
 }
 static void rule_6_repeats_must_be_equal(void) {
-    const int64_t runs[] = { 2, B, H, S, E };
+    const int64_t runs[] = {2, B, H, S, E};
     static double two[2 * N];
     reset();
     memcpy(two, c, sizeof c), memcpy(two + N, c, sizeof c);
@@ -129,27 +130,29 @@ static void rule_6_repeats_must_be_equal(void) {
 }
 static void rule_7_cosine(void) {
     reset();
-    for (int i = 0; i < N; i++) c[i] += 0.02 * (i % 2 ? 1 : -1);            /* 1 - cos about 2e-4 */
+    for (int i = 0; i < N; i++) c[i] += 0.02 * (i % 2 ? 1 : -1); /* 1 - cos about 2e-4 */
     expect(alone("{}"), "kill", "cosine_below_min");
     expect(alone("{\"cosine_min\":0.999}"), "pass", NULL);
 }
 static void rule_7s_steps(void) {
-    const int64_t steps[] = { 4, N / 4 };
-    for (int bad = 0; bad < 3; bad++) {                                     /* none, the first, the last */
+    const int64_t steps[] = {4, N / 4};
+    for (int bad = 0; bad < 3; bad++) { /* none, the first, the last */
         reset();
-        if (bad) for (int i = 0; i < N / 4; i++) c[(bad == 1 ? 0 : 3 * N / 4) + i] += 0.05 * (i % 2 ? 1 : -1);
+        if (bad)
+            for (int i = 0; i < N / 4; i++) c[(bad == 1 ? 0 : 3 * N / 4) + i] += 0.05 * (i % 2 ? 1 : -1);
         assay_evidence_set *ev = assay_evidence_new();
         put(ev, "reference", "", ASSAY_F64, 2, steps, r);
         put(ev, "candidate", "", ASSAY_F16, 2, steps, c);
         assay_json *v = judge("parity", ev, "{\"step_axis\":0,\"cosine_min\":0.9995}", NULL);
-        CU_ASSERT(bad ? metric(v, "candidate", "first_step_below_min") == (bad == 1 ? 0 : 3) : isnan(metric(v, "candidate", "first_step_below_min")));
+        CU_ASSERT(bad ? metric(v, "candidate", "first_step_below_min") == (bad == 1 ? 0 : 3)
+                      : isnan(metric(v, "candidate", "first_step_below_min")));
         expect(v, bad ? "kill" : "pass", bad == 1 ? "step_below_min" : bad ? "drift_over_steps" : NULL);
     }
 }
 static void rule_8_one_head_in_one_batch(void) {
     reset();
-    for (size_t i = AT(1, 2, 0, 0); i < N; i++) c[i] += 0.02 * (i % 2 ? 1 : -1);     /* 1 - cos 2e-4 there, 3e-5 in the tensor */
-    expect(alone("{}"), "pass", NULL);                                      /* no head axis: the rule is not applied */
+    for (size_t i = AT(1, 2, 0, 0); i < N; i++) c[i] += 0.02 * (i % 2 ? 1 : -1); /* 1 - cos 2e-4 there, 3e-5 in the tensor */
+    expect(alone("{}"), "pass", NULL);                                           /* no head axis: the rule is not applied */
     expect(alone("{\"head_axis\":1}"), "kill", "per_head_cosine_below_min");
 }
 static void rule_9_one_row_and_rows_that_are_skipped(void) {
@@ -165,11 +168,12 @@ static void rule_9_one_row_and_rows_that_are_skipped(void) {
 static void rule_10_a_common_mean_hides_nothing(void) {
     reset();
     for (int i = 0; i < N; i++) r[i] = 10 + r[i], c[i] = r[i] + (i % 2 ? 0.08 : -0.08);
-    expect(alone("{}"), "pass", NULL);                                      /* cosine 0.99997 */
-    expect(alone("{\"layout\":\"BHSD\",\"preset\":\"none\",\"cosine_min\":0.9999,\"centred_cosine_min\":0.999}"), "kill", "centred_cosine_below_min");
+    expect(alone("{}"), "pass", NULL); /* cosine 0.99997 */
+    expect(alone("{\"layout\":\"BHSD\",\"preset\":\"none\",\"cosine_min\":0.9999,\"centred_cosine_min\":0.999}"), "kill",
+           "centred_cosine_below_min");
     for (int i = 0; i < N; i++) r[i] = 1000 + (r[i] - 10), c[i] = r[i];
     assay_json *v = alone("{\"layout\":\"BHSD\",\"preset\":\"none\",\"rel_l2_max\":0.001,\"centred_cosine_min\":1}");
-    CU_ASSERT(!applied(v, "10"));                                           /* share 1e-3 < 2^-5: fp16 noise would decide */
+    CU_ASSERT(!applied(v, "10")); /* share 1e-3 < 2^-5: fp16 noise would decide */
     assay_json_free(v);
 }
 static void rule_11_gain(void) {
@@ -178,18 +182,18 @@ static void rule_11_gain(void) {
     expect(alone("{}"), "kill", "scale_error");
     expect(alone("{\"gain_tolerance\":0.02}"), "pass", NULL);
     reset();
-    for (size_t i = AT(0, 1, 0, 0); i < AT(0, 2, 0, 0); i++) c[i] *= 1.02;  /* one head: 0.3 % in the tensor */
+    for (size_t i = AT(0, 1, 0, 0); i < AT(0, 2, 0, 0); i++) c[i] *= 1.02; /* one head: 0.3 % in the tensor */
     expect(alone("{}"), "pass", NULL);
     expect(alone("{\"head_axis\":1}"), "kill", "scale_error");
 }
 static void rule_12_error_against_the_controls(void) {
     reset();
-    for (int i = 0; i < N; i++) c[i] += 0.008 * (i % 2 ? 1 : -1);           /* rel_l2 0.008; the control's is 0.001 */
+    for (int i = 0; i < N; i++) c[i] += 0.008 * (i % 2 ? 1 : -1); /* rel_l2 0.008; the control's is 0.001 */
     assay_json *v = with_control("{}");
     CU_ASSERT(has_code(v, "rel_l2_above_control_multiple") && has_code(v, "row_rel_l2_above_control_multiple"));
     CU_ASSERT(metric(v, "candidate", "rel_l2_over_control") > 6);
     expect(v, "kill", NULL);
-    expect(alone("{}"), "pass", NULL);                                      /* without a control it is not applied */
+    expect(alone("{}"), "pass", NULL); /* without a control it is not applied */
     reset();
     c[11] += 0.05;
     expect(with_control("{\"row_cosine_min\":0.9}"), "kill", "max_abs_above_control_multiple");
@@ -202,9 +206,12 @@ static void rule_12c_a_control_that_fails_is_no_measure(void) {
     expect(with_control("{}"), "invalid", "control_failed");
 }
 static void rule_13_declared_limits(void) {
-    static const char *const keeps[] = { "\"rel_l2_max\":0.01", "\"max_abs_max\":0.1", "\"psnr_min_db\":50", "\"snr_min_db\":40", "\"atol\":0.01,\"rtol\":0.001" };
-    static const char *const breaks[] = { "\"rel_l2_max\":0.001", "\"max_abs_max\":0.001", "\"psnr_min_db\":70", "\"snr_min_db\":60", "\"atol\":0.001" };
-    static const char *const codes[] = { "rel_l2_above_max", "max_abs_above_max", "psnr_below_min", "snr_below_min", "element_rule_failed" };
+    static const char *const keeps[] = {"\"rel_l2_max\":0.01", "\"max_abs_max\":0.1", "\"psnr_min_db\":50", "\"snr_min_db\":40",
+                                        "\"atol\":0.01,\"rtol\":0.001"};
+    static const char *const breaks[] = {"\"rel_l2_max\":0.001", "\"max_abs_max\":0.001", "\"psnr_min_db\":70",
+                                         "\"snr_min_db\":60", "\"atol\":0.001"};
+    static const char *const codes[] = {"rel_l2_above_max", "max_abs_above_max", "psnr_below_min", "snr_below_min",
+                                        "element_rule_failed"};
     reset();
     for (int i = 0; i < N; i++) c[i] += i % 2 ? 0.005 : -0.005;
     for (int i = 0; i < 5; i++) {
@@ -221,7 +228,8 @@ static void rule_14_one_element_holds_the_energy(void) {
     assay_json *v = alone("{\"preset\":\"none\",\"cosine_min\":0.9999,\"outlier_share_max\":0.5}");
     CU_ASSERT(applied(v, "14"));
     expect(v, "pass", NULL);
-    for (int i = 0; i < N; i++) if (i != 77) c[i] = r[(i + 1) % N];
+    for (int i = 0; i < N; i++)
+        if (i != 77) c[i] = r[(i + 1) % N];
     expect(alone("{\"preset\":\"none\",\"cosine_min\":0.9999,\"outlier_share_max\":0.5}"), "kill", "metric_dominated_by_outlier");
 }
 static void a_pass_needs_rule_7_12_or_13(void) {
@@ -249,10 +257,10 @@ static void diagnoses_stand_beside_the_deciding_code(void) {
     for (int i = 0; i < N; i += 10) c[i] = 0;
     expect(alone("{}"), "kill", "hard_drop_to_zero");
     reset();
-    for (int i = E; i < N; i++) c[i] = r[(i + 5) % N];                      /* only row 0 is right */
+    for (int i = E; i < N; i++) c[i] = r[(i + 5) % N]; /* only row 0 is right */
     expect(alone("{}"), "kill", "layout_mismatch_suspected");
     reset();
-    r[0] = 1e5, c[0] = 1e5;                                                 /* overflows in fp16 */
+    r[0] = 1e5, c[0] = 1e5; /* overflows in fp16 */
     expect(alone("{}"), "kill", "fp16_overflow_suspected");
 }
 static void missing_evidence_is_not_measured(void) {
@@ -267,9 +275,10 @@ static void missing_evidence_is_not_measured(void) {
     expect(judge("parity", ev, "{}", NULL), "inconclusive", "evidence_missing");
 }
 static void axes_that_do_not_exist_are_errors(void) {
-    static const char *const bad[] = { "{\"head_axis\":4}", "{\"layout\":\"BSD\"}", "{\"layout\":\"BXSD\"}", "{\"layout\":\"BBSD\"}", "{\"token_axis\":1,\"channel_axis\":1}" };
+    static const char *const bad[] = {"{\"head_axis\":4}", "{\"layout\":\"BSD\"}", "{\"layout\":\"BXSD\"}",
+                                      "{\"layout\":\"BBSD\"}", "{\"token_axis\":1,\"channel_axis\":1}"};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
-        assay_error err = { 0 };
+        assay_error err = {0};
         reset();
         assay_json *v = judge("parity", pair_of(r, c), bad[i], &err);
         CU_ASSERT_PTR_NULL(v);
@@ -278,7 +287,10 @@ static void axes_that_do_not_exist_are_errors(void) {
     }
 }
 static void letters_of_the_calibration_preset(void) {
-    const struct { double scale; const char *letters; } rows[] = { { 1, "" }, { 0, "ZCPSRGM" }, { 2, "PSGM" }, { 1.02, "SGM" } };
+    const struct {
+        double scale;
+        const char *letters;
+    } rows[] = {{1, ""}, {0, "ZCPSRGM"}, {2, "PSGM"}, {1.02, "SGM"}};
     for (int i = 0; i < 4; i++) {
         reset();
         for (int j = 0; j < N; j++) c[j] = r[j] * rows[i].scale;
@@ -294,10 +306,11 @@ static void published_zeros_against_zeros_is_no_pass(void) {
     for (int i = 0; i < N; i++) tiny[i] = 1e-5;
     expect(judge("parity", pair_of(zero, zero), "{\"psnr_min_db\":40}", NULL), "invalid", "fixture_without_power");
     expect(judge("parity", pair_of(zero, tiny), "{\"psnr_min_db\":40}", NULL), "invalid", "fixture_without_power");
-    expect(judge("parity", pair_of(zero, zero), "{\"preset\":\"none\",\"psnr_min_db\":29.5}", NULL), "invalid", "fixture_without_power");
+    expect(judge("parity", pair_of(zero, zero), "{\"preset\":\"none\",\"psnr_min_db\":29.5}", NULL), "invalid",
+           "fixture_without_power");
 }
 static void published_identical_passes_whatever_the_peak(void) {
-    const double peaks[] = { 1, 0.5, 0.1, 0.03, 0.01 };
+    const double peaks[] = {1, 0.5, 0.1, 0.03, 0.01};
     for (int i = 0; i < 5; i++) {
         reset();
         double most = 0;
@@ -317,12 +330,15 @@ static void published_nan_is_killed_not_skipped(void) {
     expect(alone("{\"preset\":\"none\",\"cosine_min\":-1}"), "kill", "nonfinite_output");
 }
 
-ASSAY_SUITE("parity", TEST(a_rounded_reference_passes_every_rule), TEST(rule_0_nothing_is_broadcast), TEST(rule_1_a_broken_reference_is_invalid),
-            TEST(rule_2_nan_fails_and_nothing_else_is_computed), TEST(rule_3_a_flat_fixture_has_no_power), TEST(rule_4_dead_outputs),
-            TEST(rule_4_decides_before_the_power_of_the_gate), TEST(rule_5_limits_that_pass_anything_are_invalid), TEST(rule_6_repeats_must_be_equal),
-            TEST(rule_7_cosine), TEST(rule_7s_steps), TEST(rule_8_one_head_in_one_batch), TEST(rule_9_one_row_and_rows_that_are_skipped),
-            TEST(rule_10_a_common_mean_hides_nothing), TEST(rule_11_gain), TEST(rule_12_error_against_the_controls),
-            TEST(rule_12c_a_control_that_fails_is_no_measure), TEST(rule_13_declared_limits), TEST(rule_14_one_element_holds_the_energy),
-            TEST(a_pass_needs_rule_7_12_or_13), TEST(labels_are_judged_one_by_one), TEST(diagnoses_stand_beside_the_deciding_code),
-            TEST(missing_evidence_is_not_measured), TEST(axes_that_do_not_exist_are_errors), TEST(letters_of_the_calibration_preset),
-            TEST(published_zeros_against_zeros_is_no_pass), TEST(published_identical_passes_whatever_the_peak), TEST(published_nan_is_killed_not_skipped))
+ASSAY_SUITE("parity", TEST(a_rounded_reference_passes_every_rule), TEST(rule_0_nothing_is_broadcast),
+            TEST(rule_1_a_broken_reference_is_invalid), TEST(rule_2_nan_fails_and_nothing_else_is_computed),
+            TEST(rule_3_a_flat_fixture_has_no_power), TEST(rule_4_dead_outputs),
+            TEST(rule_4_decides_before_the_power_of_the_gate), TEST(rule_5_limits_that_pass_anything_are_invalid),
+            TEST(rule_6_repeats_must_be_equal), TEST(rule_7_cosine), TEST(rule_7s_steps), TEST(rule_8_one_head_in_one_batch),
+            TEST(rule_9_one_row_and_rows_that_are_skipped), TEST(rule_10_a_common_mean_hides_nothing), TEST(rule_11_gain),
+            TEST(rule_12_error_against_the_controls), TEST(rule_12c_a_control_that_fails_is_no_measure),
+            TEST(rule_13_declared_limits), TEST(rule_14_one_element_holds_the_energy), TEST(a_pass_needs_rule_7_12_or_13),
+            TEST(labels_are_judged_one_by_one), TEST(diagnoses_stand_beside_the_deciding_code),
+            TEST(missing_evidence_is_not_measured), TEST(axes_that_do_not_exist_are_errors),
+            TEST(letters_of_the_calibration_preset), TEST(published_zeros_against_zeros_is_no_pass),
+            TEST(published_identical_passes_whatever_the_peak), TEST(published_nan_is_killed_not_skipped))

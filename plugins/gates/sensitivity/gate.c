@@ -7,21 +7,24 @@
 
 static const assay_param params[] = {
     SIM_PARAMS("@use:parity"),
-    { "token", "", 0, "", "token to change, {batch, position}, counted from 0", 0, 0x1p40, ASSAY_T_INT | ASSAY_T_MAP, 0 },
+    {"token", "", 0, "", "token to change, {batch, position}, counted from 0", 0, 0x1p40, ASSAY_T_INT | ASSAY_T_MAP, 0},
     SIM_TEXT("off", "", "arm of the base state, in place of a token"),
     SIM_TEXT("on", "", "arm of the other state (default: arm)"),
     SIM_TEXT("base", "", "label of the unperturbed state"),
-    { "response_cosine_min", "0.99", 0, "", "cosine of the candidate's response with the reference's", -1, 1, ASSAY_T_NUMBER, 0 },
-    { 0 },
+    {"response_cosine_min", "0.99", 0, "", "cosine of the candidate's response with the reference's", -1, 1, ASSAY_T_NUMBER, 0},
+    {0},
 };
 
 static bool token_of(const sim *s, int64_t *batch, int64_t *position) {
     assay_value v;
     *batch = 0, *position = -1;
     for (uint32_t i = 0; s->host->param(s->params, "token", i, &v) == ASSAY_OK; i++) {
-        if (strcmp(v.key, "batch") == 0) *batch = v.i;
-        else if (strcmp(v.key, "position") == 0) *position = v.i;
-        else return false;
+        if (strcmp(v.key, "batch") == 0)
+            *batch = v.i;
+        else if (strcmp(v.key, "position") == 0)
+            *position = v.i;
+        else
+            return false;
     }
     return *position >= 0;
 }
@@ -33,7 +36,8 @@ static assay_status create(const assay_host *host, const assay_params *given, vo
     int64_t b, p;
     assay_value v;
     bool any = s->host->param(s->params, "token", 0, &v) == ASSAY_OK, good = token_of(s, &b, &p);
-    if (any && !good) st = sim_fail(err, ASSAY_E_INPUT, "token: expected {batch = B, position = P}, both counted from 0");
+    if (any && !good)
+        st = sim_fail(err, ASSAY_E_INPUT, "token: expected {batch = B, position = P}, both counted from 0");
     else if (s->in_run && !good && !*sim_param_text(s, "off", 0))
         st = sim_fail(err, ASSAY_E_INPUT, "say what to change: token = { batch = 0, position = 1 }, or the arms off and on");
     if (st == ASSAY_OK) return st;
@@ -58,11 +62,17 @@ static assay_status ask_mask(const sim *s, const assay_request *req, const char 
 }
 
 /* What ran on hardware may differ from call to call: one repeat tells by how much. */
-static assay_status ask_repeat(const sim *s, const assay_evidence *ev, const assay_request *req, const char *fixture, assay_error *err) {
+static assay_status ask_repeat(const sim *s, const assay_evidence *ev, const assay_request *req, const char *fixture,
+                               assay_error *err) {
     for (uint32_t i = 0, n = ev->count(ev, "candidate"); i < n; i++) {
-        assay_item it = { .struct_size = sizeof it };
-        if (ev->item(ev, "candidate", i, &it, err) != ASSAY_OK || it.state != ASSAY_OK_STATE || it.origin != ASSAY_ORIGIN_DEVICE) continue;
-        assay_query q = { .struct_size = sizeof q, .kind = ASSAY_K_OUTPUT, .arm = sim_param_text(s, "arm", 0), .fixture = fixture, .repeats = 1 };
+        assay_item it = {.struct_size = sizeof it};
+        if (ev->item(ev, "candidate", i, &it, err) != ASSAY_OK || it.state != ASSAY_OK_STATE || it.origin != ASSAY_ORIGIN_DEVICE)
+            continue;
+        assay_query q = {.struct_size = sizeof q,
+                         .kind = ASSAY_K_OUTPUT,
+                         .arm = sim_param_text(s, "arm", 0),
+                         .fixture = fixture,
+                         .repeats = 1};
         return req->need(req, "repeat", "base", &q, err);
     }
     return ASSAY_OK;
@@ -93,7 +103,8 @@ static void noise(const sim *s, const sim_items *items, states *st) {
 }
 
 /* Rules 0-2 and the axes along which nothing changes, for one state. */
-static assay_status judge_state(const sim *s, const assay_item *r, const assay_item *c, sim_report *out, const assay_finding *f, bool *go_on, assay_error *err) {
+static assay_status judge_state(const sim *s, const assay_item *r, const assay_item *c, sim_report *out, const assay_finding *f,
+                                bool *go_on, assay_error *err) {
     sim_pair p;
     sim_elements e;
     char group[160];
@@ -110,21 +121,25 @@ static assay_status judge_state(const sim *s, const assay_item *r, const assay_i
     uint32_t still = sim_constant_axes(s, &c->tensor) & ~sim_constant_axes(s, &r->tensor);
     for (uint32_t i = 0; i < c->tensor.rank && sim_finite(&p); i++)
         if (still >> i & 1)
-            sim_add(out, 8, SIM_KILL, "constant_along_axis", c->label, "the candidate does not vary along axis %u, the reference does", i);
+            sim_add(out, 8, SIM_KILL, "constant_along_axis", c->label,
+                    "the candidate does not vary along axis %u, the reference does", i);
     *go_on = sim_finite(&p);
     sim_pair_close(&p);
     return st;
 }
 
-static assay_status judge_label(const sim *s, const sim_items *items, const char *base, const char *label, sim_tally *tally, const assay_finding *f, assay_error *err) {
-    states st = { .ref_base = sim_item(items, "reference", base), .ref = sim_item(items, "reference", label),
-                  .cand_base = sim_item(items, "candidate", base), .cand = sim_item(items, "candidate", label) };
+static assay_status judge_label(const sim *s, const sim_items *items, const char *base, const char *label, sim_tally *tally,
+                                const assay_finding *f, assay_error *err) {
+    states st = {.ref_base = sim_item(items, "reference", base),
+                 .ref = sim_item(items, "reference", label),
+                 .cand_base = sim_item(items, "candidate", base),
+                 .cand = sim_item(items, "candidate", label)};
     if (!sim_usable(st.ref_base) || !sim_usable(st.ref) || !sim_usable(st.cand_base) || !sim_usable(st.cand)) {
         f->reason(f, "evidence_missing", "one of reference and candidate, at the base or in this state, is not there", label);
         sim_tally_add(tally, label, ASSAY_NOT_MEASURED, false, NULL);
         return ASSAY_OK;
     }
-    sim_report out = { 0 };
+    sim_report out = {0};
     bool go_base, go = false, invalid;
     assay_status status = judge_state(s, st.ref_base, st.cand_base, &out, f, &go_base, err);
     if (status == ASSAY_OK) status = judge_state(s, st.ref, st.cand, &out, f, &go, err);
@@ -147,10 +162,10 @@ static assay_status judge_label(const sim *s, const sim_items *items, const char
 }
 
 static assay_status judge(void *self, const assay_evidence *ev, const assay_finding *f, assay_error *err) {
-    static const char *const roles[] = { "reference", "candidate", "repeat", NULL };
+    static const char *const roles[] = {"reference", "candidate", "repeat", NULL};
     const char *labels[SIM_LABELS], *base = base_label(self);
     sim_items items;
-    sim_tally tally = { .n = 0 };
+    sim_tally tally = {.n = 0};
     assay_status st = sim_items_load(ev, roles, &items, err);
     if (st != ASSAY_OK) return st;
     size_t n = sim_labels(&items, "candidate", labels, SIM_LABELS);
@@ -164,8 +179,14 @@ static assay_status judge(void *self, const assay_evidence *ev, const assay_find
 }
 
 static const assay_gate gate = {
-    .struct_size = sizeof gate, .name = "sensitivity", .version = "1.0", .params = params,
+    .struct_size = sizeof gate,
+    .name = "sensitivity",
+    .version = "1.0",
+    .params = params,
     .summary = "a changed token or mask moves the output as it moves the reference's, and nothing else",
-    .create = create, .needs = needs, .judge = judge, .destroy = free,
+    .create = create,
+    .needs = needs,
+    .judge = judge,
+    .destroy = free,
 };
 SIM_PLUGIN(gate)

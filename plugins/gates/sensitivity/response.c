@@ -43,18 +43,22 @@ static double row_peak(const double *v, int64_t n) {
 /* A row moves when the reference's moves at all; without a channel axis the whole tensor is one row. */
 static assay_status split_rows(response *o, const states *st, const assay_axes *axes, assay_error *err) {
     int64_t count = sim_count(&o->r), width = axes->channel < 0 ? count : o->r.shape[axes->channel], rows = count / width;
-    assay_tensor r = rows_view(&o->r, axes->channel), c = rows_view(&o->c, axes->channel), base = rows_view(&st->ref_base->tensor, axes->channel);
+    assay_tensor r = rows_view(&o->r, axes->channel), c = rows_view(&o->c, axes->channel),
+                 base = rows_view(&st->ref_base->tensor, axes->channel);
     double *scratch = malloc(sizeof *scratch * (size_t)width);
     o->rows_r = malloc(sizeof *o->rows_r * (size_t)count), o->rows_c = malloc(sizeof *o->rows_c * (size_t)count);
     o->row_scale = malloc(sizeof *o->row_scale * (size_t)rows);
-    assay_status status = scratch && o->rows_r && o->rows_c && o->row_scale ? ASSAY_OK : sim_fail(err, ASSAY_E_NOMEM, "no memory for %lld elements", (long long)count);
+    assay_status status = scratch && o->rows_r && o->rows_c && o->row_scale
+                              ? ASSAY_OK
+                              : sim_fail(err, ASSAY_E_NOMEM, "no memory for %lld elements", (long long)count);
     for (int64_t i = 0; i < rows && status == ASSAY_OK; i++) {
         double *dr = o->rows_r + (int64_t)o->n_moving * width, *dc = o->rows_c + (int64_t)o->n_moving * width;
         status = o->s->m->read(&r, i * width, (uint64_t)width, dr, err);
         if (status == ASSAY_OK) status = o->s->m->read(&c, i * width, (uint64_t)width, dc, err);
         if (status == ASSAY_OK) status = o->s->m->read(&base, i * width, (uint64_t)width, scratch, err);
         if (status != ASSAY_OK) break;
-        if (row_peak(dr, width) > 0) o->row_scale[o->n_moving++] = row_norm(scratch, width);
+        if (row_peak(dr, width) > 0)
+            o->row_scale[o->n_moving++] = row_norm(scratch, width);
         else {
             double peak = row_peak(dc, width);
             o->n_still++;
@@ -66,13 +70,15 @@ static assay_status split_rows(response *o, const states *st, const assay_axes *
 }
 
 assay_status response_open(const sim *s, const states *st, response *o, assay_error *err) {
-    *o = (response){ .s = s };
+    *o = (response){.s = s};
     int64_t n = sim_count(&st->ref->tensor);
     assay_axes axes;
     assay_status status = sim_axes(s, st->ref->tensor.rank, &axes, err);
     if (status != ASSAY_OK) return status;
     o->buffer = malloc(2 * sizeof *o->buffer * (size_t)(n > 0 ? n : 1));
-    if (!o->buffer || n <= 0) return sim_fail(err, o->buffer ? ASSAY_E_INPUT : ASSAY_E_NOMEM, o->buffer ? "sensitivity: an output without elements" : "no memory");
+    if (!o->buffer || n <= 0)
+        return sim_fail(err, o->buffer ? ASSAY_E_INPUT : ASSAY_E_NOMEM,
+                        o->buffer ? "sensitivity: an output without elements" : "no memory");
     o->r = contiguous(&st->ref->tensor, o->buffer), o->c = contiguous(&st->ref->tensor, o->buffer + n);
     status = s->m->difference(&st->ref->tensor, &st->ref_base->tensor, o->buffer, err);
     if (status == ASSAY_OK) status = s->m->difference(&st->cand->tensor, &st->cand_base->tensor, o->buffer + n, err);
@@ -82,8 +88,9 @@ assay_status response_open(const sim *s, const states *st, response *o, assay_er
     status = split_rows(o, st, &axes, err);
     if (status != ASSAY_OK || !o->n_moving) return status;
     o->moving_sim = *s;
-    o->moving_sim.given = (assay_axes){ -1, -1, -1, 1 }, o->moving_sim.any_axis = true, o->moving_sim.layout[0] = 0, o->moving_sim.step_axis = -1;
-    assay_tensor shape = { .rank = 2, .shape = { (int64_t)o->n_moving, axes.channel < 0 ? n : o->r.shape[axes.channel] } };
+    o->moving_sim.given = (assay_axes){-1, -1, -1, 1}, o->moving_sim.any_axis = true, o->moving_sim.layout[0] = 0,
+    o->moving_sim.step_axis = -1;
+    assay_tensor shape = {.rank = 2, .shape = {(int64_t)o->n_moving, axes.channel < 0 ? n : o->r.shape[axes.channel]}};
     assay_tensor r = contiguous(&shape, o->rows_r), c = contiguous(&shape, o->rows_c);
     status = sim_pair_open(&o->moving_sim, &r, &c, &o->moving, err);
     o->has_moving = status == ASSAY_OK;
@@ -94,7 +101,7 @@ void response_close(response *o) {
     if (o->has_all) sim_pair_close(&o->all);
     if (o->has_moving) sim_pair_close(&o->moving);
     free(o->buffer), free(o->rows_r), free(o->rows_c), free(o->row_scale);
-    *o = (response){ 0 };
+    *o = (response){0};
 }
 
 /* Worst row among those that move enough; -1: none does. */
@@ -117,8 +124,10 @@ static void dead_slice(response *o, const states *st, sim_report *out) {
     const sim_slices *own = sim_pair_slices(&base, SIM_BH);
     char at[96];
     for (uint64_t i = 0; i < d->n && i < own->n; i++)
-        if (d->at[i].zeros_cand == d->at[i].count && own->at[i].norm_ref > 0 && d->at[i].norm_ref >= dead_share * own->at[i].norm_ref) {
-            sim_add(out, 4, SIM_KILL, "response_disagrees", sim_index_text(&o->r, d->keep, (int64_t)i, at), "this (batch, head) does not move, the reference's does by %.3g of itself",
+        if (d->at[i].zeros_cand == d->at[i].count && own->at[i].norm_ref > 0 &&
+            d->at[i].norm_ref >= dead_share * own->at[i].norm_ref) {
+            sim_add(out, 4, SIM_KILL, "response_disagrees", sim_index_text(&o->r, d->keep, (int64_t)i, at),
+                    "this (batch, head) does not move, the reference's does by %.3g of itself",
                     d->at[i].norm_ref / own->at[i].norm_ref);
             break;
         }
@@ -126,31 +135,39 @@ static void dead_slice(response *o, const states *st, sim_report *out) {
 }
 
 static void still_rows(response *o, const states *st, sim_report *out) {
-    sim_line_add(out, "still", o->n_still > 0 && st->floor_known, o->n_still ? "no repeated call to take the noise from" : "every row must move");
+    sim_line_add(out, "still", o->n_still > 0 && st->floor_known,
+                 o->n_still ? "no repeated call to take the noise from" : "every row must move");
     if (o->n_still && st->floor_known && !(o->still_max_abs <= st->noise_floor))
-        sim_add(out, 9, SIM_KILL, "response_disagrees", "", "rows that must not move moved by %.6g, at most %.6g is noise", o->still_max_abs, st->noise_floor);
+        sim_add(out, 9, SIM_KILL, "response_disagrees", "", "rows that must not move moved by %.6g, at most %.6g is noise",
+                o->still_max_abs, st->noise_floor);
 }
 
 static void moving_rows(response *o, double cosine_min, sim_report *out) {
     const assay_pair_stats *a = &o->moving.all;
     double worst, tolerance = o->s->lim.gain_tolerance;
     int64_t row = worst_row(o, &worst);
-    sim_line_add(out, "7", true, ""), sim_line_add(out, "9", row >= 0, "no row moves by 1/8 of itself"), sim_line_add(out, "11", !isnan(tolerance), "no gain_tolerance");
+    sim_line_add(out, "7", true, ""), sim_line_add(out, "9", row >= 0, "no row moves by 1/8 of itself"),
+        sim_line_add(out, "11", !isnan(tolerance), "no gain_tolerance");
     if (!(a->cosine >= cosine_min))
-        sim_add(out, 7, SIM_KILL, "response_disagrees", "", "cosine %.9g of the responses, at least %.6g is wanted", a->cosine, cosine_min);
+        sim_add(out, 7, SIM_KILL, "response_disagrees", "", "cosine %.9g of the responses, at least %.6g is wanted", a->cosine,
+                cosine_min);
     if (row >= 0 && !(worst >= cosine_min))
-        sim_add(out, 9, SIM_KILL, "response_disagrees", "", "cosine %.9g of the worst row that moves, at least %.6g is wanted", worst, cosine_min);
+        sim_add(out, 9, SIM_KILL, "response_disagrees", "", "cosine %.9g of the worst row that moves, at least %.6g is wanted",
+                worst, cosine_min);
     if (!isnan(tolerance) && !(fabs(a->gain - 1) <= tolerance))
-        sim_add(out, 11, SIM_KILL, "response_disagrees", "", "gain %.6g of the responses, within %.3g of 1 is wanted", a->gain, tolerance);
+        sim_add(out, 11, SIM_KILL, "response_disagrees", "", "gain %.6g of the responses, within %.3g of 1 is wanted", a->gain,
+                tolerance);
 }
 
 void response_rules(response *o, const states *st, double cosine_min, sim_report *out) {
     if (!(o->all.all.norm_ref > 0)) {
-        sim_add(out, 3, SIM_INVALID, "fixture_without_power", "", "the reference does not respond: choose another token or state");
+        sim_add(out, 3, SIM_INVALID, "fixture_without_power", "",
+                "the reference does not respond: choose another token or state");
         return;
     }
     if (!(o->all.all.norm_cand > 0)) {
-        sim_add(out, 4, SIM_KILL, "no_response", "", "the reference moves by %.6g (norm), the candidate not at all", o->all.all.norm_ref);
+        sim_add(out, 4, SIM_KILL, "no_response", "", "the reference moves by %.6g (norm), the candidate not at all",
+                o->all.all.norm_ref);
         return;
     }
     dead_slice(o, st, out);

@@ -2,7 +2,7 @@
 #include "unit/gate_pair.h"
 
 enum { B = 2, H = 2, S = 20, E = 8, N = B * H * S * E, HALF = N / 2 };
-static const int64_t shape[] = { B, H, S, E };
+static const int64_t shape[] = {B, H, S, E};
 static double r0[N], r1[N], c0[N], c1[N];
 
 /* The second batch half moves by half of its own size, the first does not. */
@@ -13,8 +13,14 @@ static void reset(void) {
 }
 static assay_evidence_set *states(int32_t origin) {
     assay_evidence_set *ev = assay_evidence_new();
-    const struct { const char *role, *label; int32_t dtype; const double *v; } all[] = {
-        { "reference", "base", ASSAY_F64, r0 }, { "candidate", "base", ASSAY_F16, c0 }, { "reference", "token", ASSAY_F64, r1 }, { "candidate", "token", ASSAY_F16, c1 } };
+    const struct {
+        const char *role, *label;
+        int32_t dtype;
+        const double *v;
+    } all[] = {{"reference", "base", ASSAY_F64, r0},
+               {"candidate", "base", ASSAY_F16, c0},
+               {"reference", "token", ASSAY_F64, r1},
+               {"candidate", "token", ASSAY_F16, c1}};
     for (int k = 0; k < 4; k++) {
         assay_own_tensor own;
         CU_ASSERT_EQUAL_FATAL(assay_tensor_new(all[k].dtype, 4, shape, &own, NULL), ASSAY_OK);
@@ -45,13 +51,15 @@ static void another_direction_or_size_is_killed(void) {
     for (int i = 0; i < N; i++) c1[i] = 2 * c0[i] - r1[i];
     expect(answer(), "kill", "response_disagrees");
     reset();
-    for (int i = 0; i < N; i++) c1[i] = c0[i] + 1.05 * (r1[i] - r0[i]);      /* cosine 1, gain 1.05 */
+    for (int i = 0; i < N; i++) c1[i] = c0[i] + 1.05 * (r1[i] - r0[i]); /* cosine 1, gain 1.05 */
     expect(answer(), "kill", "response_disagrees");
 }
 static void one_head_that_stays_is_killed(void) {
     reset();
     for (int i = HALF; i < HALF + S * E; i++) c1[i] = c0[i];
-    expect(judge("sensitivity", states(ASSAY_ORIGIN_REFERENCE), "{\"layout\":\"BHSD\",\"response_cosine_min\":0.5,\"gain_tolerance\":0.9}", NULL), "kill", "response_disagrees");
+    expect(judge("sensitivity", states(ASSAY_ORIGIN_REFERENCE),
+                 "{\"layout\":\"BHSD\",\"response_cosine_min\":0.5,\"gain_tolerance\":0.9}", NULL),
+           "kill", "response_disagrees");
 }
 static void rows_that_must_stay_stay(void) {
     reset();
@@ -89,7 +97,7 @@ static void constant_along_an_axis_is_killed(void) {
     expect(answer(), "kill", "constant_along_axis");
 }
 static void the_base_must_be_named(void) {
-    assay_error err = { 0 };
+    assay_error err = {0};
     reset();
     CU_ASSERT_PTR_NULL(judge("sensitivity", states(ASSAY_ORIGIN_REFERENCE), "{\"base\":\"off\"}", &err));
     CU_ASSERT(strstr(err.message, "base=") != NULL);
@@ -100,7 +108,7 @@ static size_t needs_of(const char *params, const char *role, char *perturb, size
     assay_gate_run *g = NULL;
     assay_need_list l;
     size_t n = 0;
-    assay_error err = { 0 };
+    assay_error err = {0};
     CU_ASSERT_EQUAL_FATAL(assay_json_parse(params, strlen(params), "test", &p, NULL), ASSAY_OK);
     const assay_gate_type *t = assay_registry_gate(gates_loaded("sensitivity"), "sensitivity", &err);
     if (assay_gate_open(t, p, NULL, &g, &err) == ASSAY_OK) {
@@ -112,21 +120,26 @@ static size_t needs_of(const char *params, const char *role, char *perturb, size
         }
         assay_need_list_free(&l);
         assay_evidence_free(none);
-    } else snprintf(perturb, size, "%s", err.message);
+    } else
+        snprintf(perturb, size, "%s", err.message);
     assay_gate_close(g);
     assay_json_free(p);
     return n;
 }
 static void a_run_is_asked_for_both_states(void) {
     char text[512] = "";
-    CU_ASSERT_EQUAL(needs_of("{\"arm\":\"fused\",\"fixture\":[\"stress\",\"speech\"],\"token\":{\"batch\":1,\"position\":5}}", "candidate", text, sizeof text), 2);
+    CU_ASSERT_EQUAL(needs_of("{\"arm\":\"fused\",\"fixture\":[\"stress\",\"speech\"],\"token\":{\"batch\":1,\"position\":5}}",
+                             "candidate", text, sizeof text),
+                    2);
     CU_ASSERT_STRING_EQUAL(text, "{\"token\":{\"batch\":1,\"position\":5}}");
-    CU_ASSERT_EQUAL(needs_of("{\"arm\":\"bool\",\"off\":\"nomask\",\"fixture\":[\"stress\"]}", "reference", text, sizeof text), 2);
+    CU_ASSERT_EQUAL(needs_of("{\"arm\":\"bool\",\"off\":\"nomask\",\"fixture\":[\"stress\"]}", "reference", text, sizeof text),
+                    2);
     CU_ASSERT_EQUAL(needs_of("{}", "candidate", text, sizeof text), 0);
     CU_ASSERT_EQUAL(needs_of("{\"arm\":\"fused\",\"fixture\":[\"stress\"]}", "candidate", text, sizeof text), 0);
     CU_ASSERT(strstr(text, "say what to change") != NULL);
 }
 
 ASSAY_SUITE("sensitivity", TEST(the_same_response_passes), TEST(no_response_is_killed), TEST(another_direction_or_size_is_killed),
-            TEST(one_head_that_stays_is_killed), TEST(rows_that_must_stay_stay), TEST(a_reference_that_does_not_move_is_no_fixture),
-            TEST(nan_in_either_state_is_killed), TEST(constant_along_an_axis_is_killed), TEST(the_base_must_be_named), TEST(a_run_is_asked_for_both_states))
+            TEST(one_head_that_stays_is_killed), TEST(rows_that_must_stay_stay),
+            TEST(a_reference_that_does_not_move_is_no_fixture), TEST(nan_in_either_state_is_killed),
+            TEST(constant_along_an_axis_is_killed), TEST(the_base_must_be_named), TEST(a_run_is_asked_for_both_states))

@@ -19,7 +19,15 @@ static double as_type(double v, int32_t dtype) {
     return dtype == ASSAY_F32 ? (double)(float)v : v;
 }
 
-typedef struct look { const sim_pair *p; sim_elements *o; double strong; bool differs, row_equal_so_far; double best_r, best_c; int64_t best_r_at, best_c_at; bool bad; } look;
+typedef struct look {
+    const sim_pair *p;
+    sim_elements *o;
+    double strong;
+    bool differs, row_equal_so_far;
+    double best_r, best_c;
+    int64_t best_r_at, best_c_at;
+    bool bad;
+} look;
 
 static void element(look *k, double r, double c, int64_t column, int64_t flat) {
     sim_elements *o = k->o;
@@ -45,9 +53,9 @@ static void end_of_row(look *k) {
 assay_status sim_elements_look(const sim_pair *p, sim_elements *o, assay_error *err) {
     double r[CHUNK], c[CHUNK];
     int64_t n = sim_count(&p->r), width = p->r.rank ? p->r.shape[p->r.rank - 1] : 1;
-    *o = (sim_elements){ .first_dead = -1, .argmax_equal = true };
+    *o = (sim_elements){.first_dead = -1, .argmax_equal = true};
     /* RMS is undefined beside non-finite values: then nothing is called strong. */
-    look k = { .p = p, .o = o, .strong = p->all.rms_ref > 0 ? 0x1p-5 * p->all.rms_ref : INFINITY, .row_equal_so_far = true };
+    look k = {.p = p, .o = o, .strong = p->all.rms_ref > 0 ? 0x1p-5 * p->all.rms_ref : INFINITY, .row_equal_so_far = true};
     for (int64_t at = 0; at < n; at += CHUNK) {
         uint64_t m = n - at < CHUNK ? (uint64_t)(n - at) : CHUNK;
         assay_status st = p->s->m->read(&p->r, at, m, r, err);
@@ -76,7 +84,7 @@ uint64_t sim_differing(const sim *s, const assay_tensor *a, const assay_tensor *
 /* Compares every index of an axis with its first. */
 static bool constant_along(const sim *s, const assay_tensor *t, uint32_t axis) {
     assay_tensor first = *t, other = *t;
-    first.stride[axis] = 0;                      /* repeats index 0 along the axis */
+    first.stride[axis] = 0; /* repeats index 0 along the axis */
     return sim_differing(s, &first, &other) == 0;
 }
 uint32_t sim_constant_axes(const sim *s, const assay_tensor *t) {

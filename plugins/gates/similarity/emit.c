@@ -21,27 +21,47 @@ void sim_metric_json(const assay_finding *f, const char *group, const char *name
     snprintf(key, sizeof key, "metrics:%s.%s", group, name);
     f->detail(f, key, json);
 }
-static void truth(const assay_finding *f, const char *group, const char *name, bool v) { sim_metric_json(f, group, name, v ? "true" : "false"); }
+static void truth(const assay_finding *f, const char *group, const char *name, bool v) {
+    sim_metric_json(f, group, name, v ? "true" : "false");
+}
 static double index_or_null(int64_t i) { return i < 0 ? NAN : (double)i; }
 
-typedef struct named_value { const char *name; double v; const char *unit; } named_value;
+typedef struct named_value {
+    const char *name;
+    double v;
+    const char *unit;
+} named_value;
 
 static void counts(const assay_finding *f, const char *g, const assay_pair_stats *a) {
     double n = (double)a->count;
     const named_value all[] = {
-        { "count", n, "elements" }, { "nonfinite_ref", (double)a->nonfinite_ref, "elements" }, { "nonfinite_cand", (double)a->nonfinite_cand, "elements" },
-        { "nan_cand", (double)a->nan_cand, "elements" }, { "first_nonfinite_cand", index_or_null(a->first_nonfinite_cand), "index" },
-        { "zero_fraction_cand", n > 0 ? (double)a->zeros_cand / n : NAN, "share" }, { "zero_fraction_ref", n > 0 ? (double)a->zeros_ref / n : NAN, "share" },
+        {"count", n, "elements"},
+        {"nonfinite_ref", (double)a->nonfinite_ref, "elements"},
+        {"nonfinite_cand", (double)a->nonfinite_cand, "elements"},
+        {"nan_cand", (double)a->nan_cand, "elements"},
+        {"first_nonfinite_cand", index_or_null(a->first_nonfinite_cand), "index"},
+        {"zero_fraction_cand", n > 0 ? (double)a->zeros_cand / n : NAN, "share"},
+        {"zero_fraction_ref", n > 0 ? (double)a->zeros_ref / n : NAN, "share"},
     };
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) sim_metric(f, g, all[i].name, all[i].v, all[i].unit);
 }
 
 static void similarity(const assay_finding *f, const char *g, const assay_pair_stats *a) {
     const named_value all[] = {
-        { "cosine", a->cosine, "1" }, { "pearson", a->pearson, "1" }, { "gain", a->gain, "1" }, { "scale_fit", a->gain, "1" },
-        { "rel_l2", a->rel_l2, "1" }, { "max_abs", a->max_abs, "tensor" }, { "max_abs_index", index_or_null(a->max_abs_index), "index" },
-        { "mean_abs", a->mean_abs, "tensor" }, { "rmse", a->rmse, "tensor" }, { "snr_db", a->snr_db, "dB" }, { "psnr_db", a->psnr_db, "dB" },
-        { "max_abs_over_rms", a->max_abs_over_rms, "1" }, { "energy_share_top1", a->energy_share_top1, "share" }, { "rms_ref", a->rms_ref, "tensor" },
+        {"cosine", a->cosine, "1"},
+        {"pearson", a->pearson, "1"},
+        {"gain", a->gain, "1"},
+        {"scale_fit", a->gain, "1"},
+        {"rel_l2", a->rel_l2, "1"},
+        {"max_abs", a->max_abs, "tensor"},
+        {"max_abs_index", index_or_null(a->max_abs_index), "index"},
+        {"mean_abs", a->mean_abs, "tensor"},
+        {"rmse", a->rmse, "tensor"},
+        {"snr_db", a->snr_db, "dB"},
+        {"psnr_db", a->psnr_db, "dB"},
+        {"max_abs_over_rms", a->max_abs_over_rms, "1"},
+        {"energy_share_top1", a->energy_share_top1, "share"},
+        {"rms_ref", a->rms_ref, "tensor"},
     };
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) sim_metric(f, g, all[i].name, all[i].v, all[i].unit);
     truth(f, g, "identical", a->identical != 0);
@@ -54,14 +74,14 @@ static void heads(const assay_finding *f, const char *g, sim_pair *p) {
     if (!list) return;
     for (uint64_t i = 0; i < h->n; i++) list[i] = h->at[i].cosine;
     sim_metric_list(f, g, "per_head_cosine", list, h->n, "1");
-    if (h->n == 1) {                             /* a list of one stays a list */
-        sim_text t = { 0 };
+    if (h->n == 1) { /* a list of one stays a list */
+        sim_text t = {0};
         sim_text_add(&t, "["), sim_text_number(&t, list[0]), sim_text_add(&t, "]");
         sim_metric_json(f, g, "per_head_cosine", t.s);
         free(t.s);
     }
     for (uint64_t i = 0; i < bh->n; i++)
-        if (!(bh->at[i].cosine >= worst)) worst = bh->at[i].cosine;      /* an undefined one sticks: nothing is below NaN */
+        if (!(bh->at[i].cosine >= worst)) worst = bh->at[i].cosine; /* an undefined one sticks: nothing is below NaN */
     for (uint64_t i = 0; i < bh->n; i++)
         if (isnan(bh->at[i].cosine)) worst = NAN;
     sim_metric(f, g, "worst_slice_cosine", worst, "1");
@@ -84,8 +104,10 @@ static void centred(const assay_finding *f, const char *g, sim_pair *p) {
     double worst = NAN;
     uint64_t low = 0;
     for (uint64_t i = 0; i < c->n; i++) {
-        if (!(c->bh_share[i] >= 0x1p-5)) low++;
-        else if (!(c->bh_cosine[i] >= worst)) worst = c->bh_cosine[i];
+        if (!(c->bh_share[i] >= 0x1p-5))
+            low++;
+        else if (!(c->bh_cosine[i] >= worst))
+            worst = c->bh_cosine[i];
     }
     sim_metric(f, g, "centred_cosine", c->cosine, "1");
     sim_metric(f, g, "centred_share", c->share, "share");
@@ -95,8 +117,8 @@ static void centred(const assay_finding *f, const char *g, sim_pair *p) {
 
 /* [{axis, index}] of head and channel slices that are dead in the candidate only. */
 static void dead_lists(const assay_finding *f, const char *g, sim_pair *p) {
-    sim_text dead = { 0 }, zero = { 0 };
-    const int32_t axes[] = { p->axes.head, p->axes.channel };
+    sim_text dead = {0}, zero = {0};
+    const int32_t axes[] = {p->axes.head, p->axes.channel};
     sim_text_add(&dead, "["), sim_text_add(&zero, "[");
     for (int k = 0; k < 2; k++) {
         if (axes[k] < 0) continue;
@@ -104,9 +126,12 @@ static void dead_lists(const assay_finding *f, const char *g, sim_pair *p) {
         assay_pair_stats *at = calloc(n + 1, sizeof *at);
         if (at && p->s->m->slices(&p->r, &p->c, 1u << axes[k], at, n, NULL) == ASSAY_OK)
             for (uint64_t i = 0; i < n; i++) {
-                if (at[i].constant_cand && !at[i].constant_ref) sim_text_add(&dead, "%s{\"axis\":%d,\"index\":%llu}", dead.len > 1 ? "," : "", (int)axes[k], (unsigned long long)i);
+                if (at[i].constant_cand && !at[i].constant_ref)
+                    sim_text_add(&dead, "%s{\"axis\":%d,\"index\":%llu}", dead.len > 1 ? "," : "", (int)axes[k],
+                                 (unsigned long long)i);
                 if (at[i].zeros_cand == at[i].count && at[i].zeros_ref < at[i].count)
-                    sim_text_add(&zero, "%s{\"axis\":%d,\"index\":%llu}", zero.len > 1 ? "," : "", (int)axes[k], (unsigned long long)i);
+                    sim_text_add(&zero, "%s{\"axis\":%d,\"index\":%llu}", zero.len > 1 ? "," : "", (int)axes[k],
+                                 (unsigned long long)i);
             }
         free(at);
     }
@@ -122,9 +147,10 @@ static void elements(const assay_finding *f, const char *g, sim_pair *p, const s
     sim_metric(f, g, "leading_rows_equal", (double)e->leading_rows_equal, "rows");
     sim_metric(f, g, "first_dead_index", index_or_null(e->first_dead), "index");
     truth(f, g, "argmax_equal_all_rows", e->argmax_equal && sim_finite(p));
-    if (p->c.dtype == ASSAY_F16) sim_metric(f, g, "subnormal_fraction_cand", p->all.count ? (double)e->subnormal / (double)p->all.count : NAN, "share");
+    if (p->c.dtype == ASSAY_F16)
+        sim_metric(f, g, "subnormal_fraction_cand", p->all.count ? (double)e->subnormal / (double)p->all.count : NAN, "share");
     uint32_t bits = sim_constant_axes(p->s, &p->c);
-    sim_text t = { 0 };
+    sim_text t = {0};
     sim_text_add(&t, "[");
     for (uint32_t i = 0; i < p->c.rank; i++)
         if (bits >> i & 1) sim_text_add(&t, "%s%u", t.len > 1 ? "," : "", i);
@@ -134,7 +160,7 @@ static void elements(const assay_finding *f, const char *g, sim_pair *p, const s
 }
 
 static void ulps(const assay_finding *f, const char *g, sim_pair *p) {
-    double u[3] = { NAN, NAN, NAN };
+    double u[3] = {NAN, NAN, NAN};
     if (sim_finite(p)) p->s->m->ulp16(&p->r, &p->c, u, NULL);
     sim_metric(f, g, "max_ulp", u[0], "ulp");
     sim_metric(f, g, "ulp_p50", u[1], "ulp");
@@ -161,72 +187,8 @@ void sim_emit_ratios(const assay_finding *f, const char *g, sim_pair *p, sim_pai
     sim_metric(f, g, "row_rel_l2_over_control", b->rel_l2 > 0 ? a->rel_l2 / b->rel_l2 : NAN, "1");
 }
 
-/* ---- rule 16: the ten worst slices */
-enum { WORST = 10 };
-typedef struct worst_list { uint64_t at[WORST]; size_t n; } worst_list;
-
-/* Least key first; NaN is worse than any number. */
-static bool worse(double a, double b) { return isnan(a) ? !isnan(b) : a < b; }
-static void keep_worst(worst_list *w, const assay_pair_stats *s, uint64_t i) {
-    size_t k = w->n;
-    while (k > 0 && worse(s[i].cosine, s[w->at[k - 1]].cosine)) k--;
-    if (k == WORST) return;
-    size_t last = w->n < WORST ? w->n++ : WORST - 1;
-    memmove(w->at + k + 1, w->at + k, (last - k) * sizeof *w->at);
-    w->at[k] = i;
-}
-
-static void worst_table(sim_text *t, const char *name, sim_pair *p, int kind, double floor) {
-    const sim_slices *sl = sim_pair_slices(p, kind);
-    worst_list w = { .n = 0 };
-    for (uint64_t i = 0; i < sl->n; i++)
-        if (sl->at[i].norm_ref > 0 && sl->at[i].norm_ref >= floor) keep_worst(&w, sl->at, i);
-    sim_text_add(t, "%s\"%s\":[", t->len > 1 ? "," : "", name);
-    for (size_t i = 0; i < w.n; i++) {
-        char at[96];
-        const assay_pair_stats *a = &sl->at[w.at[i]];
-        const named_value v[] = { { "cosine", a->cosine, 0 }, { "gain", a->gain, 0 }, { "max_abs", a->max_abs, 0 }, { "rel_l2", a->rel_l2, 0 } };
-        sim_text_add(t, "%s{\"index\":%s", i ? "," : "", sim_index_text(&p->r, sl->keep, (int64_t)w.at[i], at));
-        for (int k = 0; k < 4; k++) sim_text_add(t, ",\"%s\":", v[k].name), sim_text_number(t, v[k].v);
-        sim_text_add(t, "}");
-    }
-    sim_text_add(t, "]");
-}
-
-/* Centred cosines of (batch, head) slices, worst first, as far as rule 10 judges them. */
-static void worst_centred(sim_text *t, sim_pair *p) {
-    const sim_centred *c = sim_pair_centred(p);
-    assay_pair_stats *as = c->n ? calloc(c->n, sizeof *as) : NULL;
-    worst_list w = { .n = 0 };
-    for (uint64_t i = 0; as && i < c->n; i++) {
-        as[i].cosine = c->bh_cosine[i];
-        if (c->bh_share[i] >= 0x1p-5) keep_worst(&w, as, i);
-    }
-    sim_text_add(t, "%s\"centred\":[", t->len > 1 ? "," : "");
-    for (size_t i = 0; i < w.n; i++) {
-        char at[96];
-        sim_text_add(t, "%s{\"index\":%s,\"centred_cosine\":", i ? "," : "", sim_index_text(&p->r, p->slices[SIM_BH].keep, (int64_t)w.at[i], at));
-        sim_text_number(t, c->bh_cosine[w.at[i]]), sim_text_add(t, ",\"centred_share\":"), sim_text_number(t, c->bh_share[w.at[i]]), sim_text_add(t, "}");
-    }
-    sim_text_add(t, "]");
-    free(as);
-}
-
-void sim_emit_worst(const assay_finding *f, const char *label, sim_pair *p) {
-    if (!sim_finite(p)) return;
-    sim_text t = { 0 };
-    char key[160];
-    sim_text_add(&t, "{");
-    worst_table(&t, "batch_head", p, SIM_BH, 0);
-    worst_table(&t, "row", p, SIM_ROW, sim_pair_rows(p)->floor);
-    worst_centred(&t, p);
-    sim_text_add(&t, "}");
-    f->detail(f, sim_group(key, "worst", label), t.s);
-    free(t.s);
-}
-
 void sim_emit_lines(const assay_finding *f, const char *label, const sim_report *r) {
-    sim_text t = { 0 };
+    sim_text t = {0};
     char key[160];
     sim_text_add(&t, "[");
     for (size_t i = 0; i < r->n_lines; i++) {
@@ -243,13 +205,24 @@ void sim_emit_lines(const assay_finding *f, const char *label, const sim_report 
 void sim_emit_limits(const assay_finding *f, const sim *s) {
     const sim_limits *l = &s->lim;
     const named_value all[] = {
-        { "cosine_min", l->cosine_min, 0 }, { "centred_cosine_min", l->centred_cosine_min, 0 }, { "per_head_cosine_min", l->per_head_cosine_min, 0 },
-        { "row_cosine_min", l->row_cosine_min, 0 }, { "gain_tolerance", l->gain_tolerance, 0 }, { "rel_l2_max", l->rel_l2_max, 0 },
-        { "max_abs_max", l->max_abs_max, 0 }, { "psnr_min_db", l->psnr_min_db, 0 }, { "snr_min_db", l->snr_min_db, 0 }, { "atol", l->atol, 0 },
-        { "rtol", l->rtol, 0 }, { "max_abs_factor_vs_control", l->max_abs_factor, 0 }, { "row_rel_l2_factor_vs_control", l->row_rel_l2_factor, 0 },
-        { "rel_l2_factor_vs_control", l->rel_l2_factor, 0 }, { "outlier_share_max", l->outlier_share_max, 0 }, { "control_floor", l->control_floor, 0 },
+        {"cosine_min", l->cosine_min, 0},
+        {"centred_cosine_min", l->centred_cosine_min, 0},
+        {"per_head_cosine_min", l->per_head_cosine_min, 0},
+        {"row_cosine_min", l->row_cosine_min, 0},
+        {"gain_tolerance", l->gain_tolerance, 0},
+        {"rel_l2_max", l->rel_l2_max, 0},
+        {"max_abs_max", l->max_abs_max, 0},
+        {"psnr_min_db", l->psnr_min_db, 0},
+        {"snr_min_db", l->snr_min_db, 0},
+        {"atol", l->atol, 0},
+        {"rtol", l->rtol, 0},
+        {"max_abs_factor_vs_control", l->max_abs_factor, 0},
+        {"row_rel_l2_factor_vs_control", l->row_rel_l2_factor, 0},
+        {"rel_l2_factor_vs_control", l->rel_l2_factor, 0},
+        {"outlier_share_max", l->outlier_share_max, 0},
+        {"control_floor", l->control_floor, 0},
     };
-    sim_text t = { 0 };
+    sim_text t = {0};
     sim_text_add(&t, "{");
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
         sim_text_add(&t, "%s\"%s\":", i ? "," : "", all[i].name);

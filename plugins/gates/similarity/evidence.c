@@ -5,7 +5,7 @@
 
 assay_status sim_items_load(const assay_evidence *ev, const char *const *roles, sim_items *out, assay_error *err) {
     size_t n = 0;
-    *out = (sim_items){ 0 };
+    *out = (sim_items){0};
     for (size_t i = 0; roles[i]; i++) n += ev->count(ev, roles[i]);
     out->at = calloc(n + 1, sizeof *out->at);
     if (!out->at) return sim_fail(err, ASSAY_E_NOMEM, "no memory for %zu pieces of evidence", n);
@@ -14,14 +14,17 @@ assay_status sim_items_load(const assay_evidence *ev, const char *const *roles, 
             assay_item *it = &out->at[out->n];
             it->struct_size = sizeof *it;
             assay_status st = ev->item(ev, roles[i], k, it, err);
-            if (st != ASSAY_OK) { sim_items_free(out); return st; }
+            if (st != ASSAY_OK) {
+                sim_items_free(out);
+                return st;
+            }
             out->n++;
         }
     return ASSAY_OK;
 }
 void sim_items_free(sim_items *s) {
     free(s->at);
-    *s = (sim_items){ 0 };
+    *s = (sim_items){0};
 }
 
 const assay_item *sim_item(const sim_items *s, const char *role, const char *label) {
@@ -29,7 +32,9 @@ const assay_item *sim_item(const sim_items *s, const char *role, const char *lab
         if (strcmp(s->at[i].role, role) == 0 && strcmp(s->at[i].label, label) == 0) return &s->at[i];
     return NULL;
 }
-bool sim_usable(const assay_item *it) { return it && it->kind == ASSAY_K_OUTPUT && it->state == ASSAY_OK_STATE && it->tensor.data; }
+bool sim_usable(const assay_item *it) {
+    return it && it->kind == ASSAY_K_OUTPUT && it->state == ASSAY_OK_STATE && it->tensor.data;
+}
 
 size_t sim_labels(const sim_items *s, const char *role, const char **out, size_t max) {
     size_t n = 0;
@@ -45,13 +50,15 @@ size_t sim_named_of(const sim_items *s, const char *role, const char *label, sim
     size_t n = 0;
     for (size_t i = 0; i < s->n && n < max; i++) {
         const assay_item *it = &s->at[i];
-        if (strcmp(it->role, role) == 0 && strcmp(it->label, label) == 0 && sim_usable(it)) out[n++] = (sim_named){ it->tensor, it->arm ? it->arm : "" };
+        if (strcmp(it->role, role) == 0 && strcmp(it->label, label) == 0 && sim_usable(it))
+            out[n++] = (sim_named){it->tensor, it->arm ? it->arm : ""};
     }
     return n;
 }
 
-assay_status sim_ask(const assay_request *req, const char *role, const char *label, const char *arm, const char *fixture, const char *perturb, assay_error *err) {
-    assay_query q = { .struct_size = sizeof q, .kind = ASSAY_K_OUTPUT, .arm = arm, .fixture = fixture, .perturb = perturb };
+assay_status sim_ask(const assay_request *req, const char *role, const char *label, const char *arm, const char *fixture,
+                     const char *perturb, assay_error *err) {
+    assay_query q = {.struct_size = sizeof q, .kind = ASSAY_K_OUTPUT, .arm = arm, .fixture = fixture, .perturb = perturb};
     return req->need(req, role, label, &q, err);
 }
 
@@ -64,7 +71,7 @@ static assay_status ask_arms(const sim *s, const assay_request *req, const char 
 }
 
 assay_status sim_ask_fixtures(const sim *s, const assay_request *req, assay_error *err) {
-    if (!s->in_run) return ASSAY_OK;             /* files on the command line or in a case: there is nothing to ask for */
+    if (!s->in_run) return ASSAY_OK; /* files on the command line or in a case: there is nothing to ask for */
     assay_status st = ASSAY_OK;
     const char *control = sim_param_text(s, "control", 0), *fixture;
     for (uint32_t i = 0; st == ASSAY_OK && *(fixture = sim_param_text(s, "fixture", i)); i++) {

@@ -14,14 +14,14 @@ bool sim_same_shape(const assay_tensor *a, const assay_tensor *b) {
 }
 
 assay_status sim_pair_open(const sim *s, const assay_tensor *r, const assay_tensor *c, sim_pair *p, assay_error *err) {
-    *p = (sim_pair){ .s = s, .r = *r, .c = *c };
+    *p = (sim_pair){.s = s, .r = *r, .c = *c};
     assay_status st = sim_axes(s, r->rank, &p->axes, err);
     return st == ASSAY_OK ? s->m->pair(r, c, -1, &p->all, err) : st;
 }
 void sim_pair_close(sim_pair *p) {
     for (int i = 0; i < SIM_KINDS; i++) free(p->slices[i].at);
     free(p->centred.bh_cosine);
-    *p = (sim_pair){ 0 };
+    *p = (sim_pair){0};
 }
 bool sim_finite(const sim_pair *p) { return p->all.nonfinite_ref == 0 && p->all.nonfinite_cand == 0; }
 
@@ -32,10 +32,14 @@ static uint32_t keep_of(const sim_pair *p, int kind) {
     const assay_axes *a = &p->axes;
     uint32_t all = (1u << p->r.rank) - 1;
     switch (kind) {
-    case SIM_BH: return a->head < 0 ? 0 : bit(a->head) | bit(a->batch);
-    case SIM_HEAD: return bit(a->head);
-    case SIM_ROW: return a->channel < 0 ? 0 : all & ~bit(a->channel);
-    default: return a->channel < 0 ? 0 : bit(a->channel) | bit(a->batch) | bit(a->head);
+    case SIM_BH:
+        return a->head < 0 ? 0 : bit(a->head) | bit(a->batch);
+    case SIM_HEAD:
+        return bit(a->head);
+    case SIM_ROW:
+        return a->channel < 0 ? 0 : all & ~bit(a->channel);
+    default:
+        return a->channel < 0 ? 0 : bit(a->channel) | bit(a->batch) | bit(a->head);
     }
 }
 
@@ -62,7 +66,10 @@ static double row_floor(const sim *s, const sim_slices *rows) {
 static bool skipped(const sim_rows *o, double norm) { return !(norm > 0) || norm < o->floor; }
 
 static void take_row(sim_rows *o, const assay_pair_stats *row, int64_t i) {
-    if (skipped(o, row->norm_ref)) { o->skipped++; return; }
+    if (skipped(o, row->norm_ref)) {
+        o->skipped++;
+        return;
+    }
     bool worse = isnan(row->cosine) ? !isnan(o->cosine) : row->cosine < o->cosine;
     if (!o->applied || worse) o->cosine = row->cosine, o->worst = i;
     if (!o->applied || row->rel_l2 > o->rel_l2) o->rel_l2 = row->rel_l2, o->worst_error = i;
@@ -73,8 +80,8 @@ static void take_row(sim_rows *o, const assay_pair_stats *row, int64_t i) {
 const sim_rows *sim_pair_rows(sim_pair *p) {
     if (p->rows_done) return &p->rows;
     p->rows_done = true;
-    const sim_slices *rows = sim_finite(p) ? sim_pair_slices(p, SIM_ROW) : &(sim_slices){ 0 };
-    p->rows = (sim_rows){ .total = rows->n, .first_dead = -1, .worst = -1, .worst_error = -1, .cosine = NAN, .rel_l2 = NAN };
+    const sim_slices *rows = sim_finite(p) ? sim_pair_slices(p, SIM_ROW) : &(sim_slices){0};
+    p->rows = (sim_rows){.total = rows->n, .first_dead = -1, .worst = -1, .worst_error = -1, .cosine = NAN, .rel_l2 = NAN};
     if (!rows->n) return &p->rows;
     p->rows.floor = row_floor(p->s, rows);
     for (uint64_t i = 0; i < rows->n; i++) take_row(&p->rows, &rows->at[i], (int64_t)i);
@@ -91,13 +98,14 @@ const sim_centred *sim_pair_centred(sim_pair *p) {
     if (!o->bh_cosine) return o;
     o->bh_share = o->bh_cosine + o->n;
     assay_axes a = p->axes;
-    if (a.head < 0) a.batch = -1;                /* without heads only the tensor is judged */
-    o->applied = p->s->m->centred(&p->r, &p->c, &a, &o->cosine, &o->share, o->n ? o->bh_cosine : NULL, o->bh_share, o->n, NULL) == ASSAY_OK;
+    if (a.head < 0) a.batch = -1; /* without heads only the tensor is judged */
+    o->applied = p->s->m->centred(&p->r, &p->c, &a, &o->cosine, &o->share, o->n ? o->bh_cosine : NULL, o->bh_share, o->n, NULL) ==
+                 ASSAY_OK;
     return o;
 }
 
 const char *sim_index_text(const assay_tensor *t, uint32_t keep, int64_t flat, char out[96]) {
-    int64_t at[ASSAY_RANK_MAX] = { 0 };
+    int64_t at[ASSAY_RANK_MAX] = {0};
     for (uint32_t i = t->rank; i-- > 0;) {
         if (!(keep >> i & 1)) continue;
         at[i] = flat % t->shape[i];

@@ -6,8 +6,10 @@ assay_status sim_create(const assay_host *host, const assay_params *given, void 
     sim *s = calloc(1, sizeof *s);
     if (!s) return sim_fail(err, ASSAY_E_NOMEM, "no memory for the gate");
     assay_status st = sim_open(s, host, given, err);
-    if (st == ASSAY_OK) *self = s;
-    else free(s);
+    if (st == ASSAY_OK)
+        *self = s;
+    else
+        free(s);
     return st;
 }
 
@@ -15,7 +17,7 @@ static assay_status judge_label(const sim *s, const sim_items *items, const char
                                 const assay_finding *f, assay_error *err) {
     sim_label l;
     assay_status st = sim_label_open(s, items, label, f, &l, err);
-    if (st == ASSAY_OK && !l.verdict) {          /* no verdict yet: there is something to judge */
+    if (st == ASSAY_OK && !l.verdict) { /* no verdict yet: there is something to judge */
         if (l.has_pair) rules(&l, f);
         st = sim_label_finish(&l, f, err);
     }
@@ -24,11 +26,13 @@ static assay_status judge_label(const sim *s, const sim_items *items, const char
     return st;
 }
 
-assay_status sim_judge_labels(const sim *s, const assay_evidence *ev, sim_rules_fn *rules, const assay_finding *f, assay_error *err) {
-    static const char *const roles[] = { "reference", "control", "candidate", "must_fail", "negative", "input", "query", "key", NULL };
+assay_status sim_judge_labels(const sim *s, const assay_evidence *ev, sim_rules_fn *rules, const assay_finding *f,
+                              assay_error *err) {
+    static const char *const roles[] = {"reference", "control", "candidate", "must_fail", "negative",
+                                        "input",     "query",   "key",       NULL};
     const char *labels[SIM_LABELS];
     sim_items items;
-    sim_tally tally = { .n = 0 };
+    sim_tally tally = {.n = 0};
     assay_status st = sim_items_load(ev, roles, &items, err);
     if (st != ASSAY_OK) return st;
     size_t n = sim_labels(&items, "candidate", labels, SIM_LABELS);

@@ -6,7 +6,8 @@
 
 static assay_status not_measured(sim_label *l, const assay_finding *f, const char *what, const assay_item *it) {
     char text[300];
-    snprintf(text, sizeof text, "the %s is not there%s%.200s", what, it && it->why && *it->why ? ": " : "", it && it->why ? it->why : "");
+    snprintf(text, sizeof text, "the %s is not there%s%.200s", what, it && it->why && *it->why ? ": " : "",
+             it && it->why ? it->why : "");
     f->reason(f, "evidence_missing", text, l->label);
     l->verdict = it && it->state == ASSAY_STATE_FAILED ? ASSAY_INCONCLUSIVE : ASSAY_NOT_MEASURED;
     return ASSAY_OK;
@@ -47,7 +48,8 @@ static void repeats(sim_label *l, const assay_tensor *r, const assay_tensor *c, 
     sim_metric(f, group, "distinct_outputs", (double)distinct, "outputs");
     sim_metric(f, group, "max_abs_between_runs", most, "tensor");
     if (distinct > 1)
-        sim_add(&l->report, 6, SIM_UNDECIDED, "not_deterministic", "", "%lld runs of one call gave %lld different outputs", (long long)runs, (long long)distinct);
+        sim_add(&l->report, 6, SIM_UNDECIDED, "not_deterministic", "", "%lld runs of one call gave %lld different outputs",
+                (long long)runs, (long long)distinct);
     sim_line_add(&l->report, "6", runs > 1, "one repeat");
     l->run = run_of(s, c, worst);
     free(cosine);
@@ -55,13 +57,15 @@ static void repeats(sim_label *l, const assay_tensor *r, const assay_tensor *c, 
 
 static void shape_text(const assay_tensor *t, char out[160]) {
     size_t n = (size_t)snprintf(out, 160, "[");
-    for (uint32_t i = 0; i < t->rank && n < 140; i++) n += (size_t)snprintf(out + n, 160 - n, "%s%lld", i ? "," : "", (long long)t->shape[i]);
+    for (uint32_t i = 0; i < t->rank && n < 140; i++)
+        n += (size_t)snprintf(out + n, 160 - n, "%s%lld", i ? "," : "", (long long)t->shape[i]);
     snprintf(out + n, 160 - n, "]");
 }
 static void shapes_differ(sim_label *l, const assay_tensor *r, const assay_tensor *c) {
     char a[160], b[160];
     shape_text(r, a), shape_text(c, b);
-    sim_add(&l->report, 0, SIM_KILL, "shape_mismatch", "", "the candidate has shape %.90s, the reference %.90s; nothing is broadcast", b, a);
+    sim_add(&l->report, 0, SIM_KILL, "shape_mismatch", "",
+            "the candidate has shape %.90s, the reference %.90s; nothing is broadcast", b, a);
 }
 
 static void open_control(sim_label *l, const assay_tensor *r) {
@@ -69,7 +73,8 @@ static void open_control(sim_label *l, const assay_tensor *r) {
     if (!sim_usable(k)) return;
     if (!sim_same_shape(r, &k->tensor))
         sim_add(&l->report, 12, SIM_INVALID, "control_failed", "", "the control has another shape than the reference");
-    else l->has_control = sim_pair_open(l->s, r, &k->tensor, &l->control, NULL) == ASSAY_OK;
+    else
+        l->has_control = sim_pair_open(l->s, r, &k->tensor, &l->control, NULL) == ASSAY_OK;
 }
 
 static double score_of(const sim_label *l) {
@@ -77,8 +82,9 @@ static double score_of(const sim_label *l) {
     return sim_usable(q) && sim_usable(k) ? sim_max_score(l->s, &q->tensor, &k->tensor) : NAN;
 }
 
-assay_status sim_label_open(const sim *s, const sim_items *items, const char *label, const assay_finding *f, sim_label *l, assay_error *err) {
-    *l = (sim_label){ .s = s, .label = label, .items = items, .max_score = NAN };
+assay_status sim_label_open(const sim *s, const sim_items *items, const char *label, const assay_finding *f, sim_label *l,
+                            assay_error *err) {
+    *l = (sim_label){.s = s, .label = label, .items = items, .max_score = NAN};
     const assay_item *r = sim_item(items, "reference", label), *c = sim_item(items, "candidate", label);
     if (!sim_usable(c)) return not_measured(l, f, "candidate", c);
     if (!sim_usable(r)) return not_measured(l, f, "reference", r);
@@ -86,7 +92,8 @@ assay_status sim_label_open(const sim *s, const sim_items *items, const char *la
     if (s->repeat_axis >= 0 && c->tensor.rank == r->tensor.rank + 1 && s->repeat_axis < (int32_t)c->tensor.rank) {
         assay_tensor first = run_of(s, &c->tensor, 0);
         if (sim_same_shape(&r->tensor, &first)) repeats(l, &r->tensor, &c->tensor, f);
-    } else sim_line_add(&l->report, "6", false, "one repeat");
+    } else
+        sim_line_add(&l->report, "6", false, "one repeat");
     sim_line_add(&l->report, "0", true, "");
     if (!sim_same_shape(&r->tensor, &l->run)) {
         shapes_differ(l, &r->tensor, &l->run);
@@ -109,7 +116,8 @@ void sim_label_close(sim_label *l) {
 
 static void emit_met(sim_label *l, const assay_finding *f, const char *group, sim_pair *p) {
     bool any;
-    if (sim_finite(p)) sim_metric_json(f, group, "similarity_met", sim_met(p, l->has_control ? &l->control : NULL, &any) ? "true" : "false");
+    if (sim_finite(p))
+        sim_metric_json(f, group, "similarity_met", sim_met(p, l->has_control ? &l->control : NULL, &any) ? "true" : "false");
 }
 
 /* Arms that are shown beside the candidate: must_fail and negative; the second and later ones carry their arm's name. */
@@ -139,7 +147,7 @@ static void emit_candidate(sim_label *l, const assay_finding *f) {
     if (l->elements.first_dead >= 0 && sim_usable(in) && sim_count(&in->tensor) == (int64_t)l->pair.all.count)
         sim_metric(f, group, "first_dead_input", l->s->m->load(&in->tensor, l->elements.first_dead), "tensor");
     if (l->s->preset != SIM_PRESET_CALIBRATION) return;
-    sim_text t = { 0 };
+    sim_text t = {0};
     sim_letters(&l->pair, k, letters);
     sim_text_string(&t, letters);
     sim_metric_json(f, group, "letters", t.s);

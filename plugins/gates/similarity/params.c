@@ -15,7 +15,7 @@ assay_status sim_fail(assay_error *err, assay_status code, const char *fmt, ...)
 }
 
 static bool get(const sim *s, const char *name, uint32_t i, assay_value *v) {
-    *v = (assay_value){ 0 };
+    *v = (assay_value){0};
     return s->host->param(s->params, name, i, v) == ASSAY_OK;
 }
 const char *sim_param_text(const sim *s, const char *name, uint32_t i) {
@@ -31,7 +31,8 @@ static int32_t axis(const sim *s, const char *name) { return (int32_t)sim_param_
 
 /* statistics.md section 3.2, table and presets; calibration.md section 4 for the letters. */
 static sim_limits preset_limits(int preset) {
-    sim_limits none = { NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, 0x1p-11, 0x1p-10, true }, l = none;
+    sim_limits none = {NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, 0x1p-11, 0x1p-10, true},
+               l = none;
     if (preset == SIM_PRESET_NONE) return l;
     l.cosine_min = 0.9999;
     l.max_abs_factor = 4;
@@ -49,13 +50,25 @@ static sim_limits preset_limits(int preset) {
 }
 
 static void declared(sim *s) {
-    struct { const char *name; double *to; } all[] = {
-        { "cosine_min", &s->lim.cosine_min }, { "centred_cosine_min", &s->lim.centred_cosine_min },
-        { "per_head_cosine_min", &s->lim.per_head_cosine_min }, { "row_cosine_min", &s->lim.row_cosine_min },
-        { "gain_tolerance", &s->lim.gain_tolerance }, { "rel_l2_max", &s->lim.rel_l2_max }, { "max_abs_max", &s->lim.max_abs_max },
-        { "psnr_min_db", &s->lim.psnr_min_db }, { "snr_min_db", &s->lim.snr_min_db }, { "atol", &s->lim.atol }, { "rtol", &s->lim.rtol },
-        { "max_abs_factor_vs_control", &s->lim.max_abs_factor }, { "row_rel_l2_factor_vs_control", &s->lim.row_rel_l2_factor },
-        { "rel_l2_factor_vs_control", &s->lim.rel_l2_factor }, { "outlier_share_max", &s->lim.outlier_share_max },
+    struct {
+        const char *name;
+        double *to;
+    } all[] = {
+        {"cosine_min", &s->lim.cosine_min},
+        {"centred_cosine_min", &s->lim.centred_cosine_min},
+        {"per_head_cosine_min", &s->lim.per_head_cosine_min},
+        {"row_cosine_min", &s->lim.row_cosine_min},
+        {"gain_tolerance", &s->lim.gain_tolerance},
+        {"rel_l2_max", &s->lim.rel_l2_max},
+        {"max_abs_max", &s->lim.max_abs_max},
+        {"psnr_min_db", &s->lim.psnr_min_db},
+        {"snr_min_db", &s->lim.snr_min_db},
+        {"atol", &s->lim.atol},
+        {"rtol", &s->lim.rtol},
+        {"max_abs_factor_vs_control", &s->lim.max_abs_factor},
+        {"row_rel_l2_factor_vs_control", &s->lim.row_rel_l2_factor},
+        {"rel_l2_factor_vs_control", &s->lim.rel_l2_factor},
+        {"outlier_share_max", &s->lim.outlier_share_max},
     };
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) *all[i].to = sim_param_number(s, all[i].name, *all[i].to);
 }
@@ -64,11 +77,15 @@ static assay_status read_layout(sim *s, const char *tag, assay_error *err) {
     static const char roles[] = "BHSCDE1";
     size_t n = strlen(tag);
     if (n > ASSAY_RANK_MAX || strspn(tag, roles) != n)
-        return sim_fail(err, ASSAY_E_INPUT, "layout '%s': expected up to %d letters of B H S C D E 1, such as BHSD", tag, ASSAY_RANK_MAX);
+        return sim_fail(err, ASSAY_E_INPUT, "layout '%s': expected up to %d letters of B H S C D E 1, such as BHSD", tag,
+                        ASSAY_RANK_MAX);
     memcpy(s->layout, tag, n + 1);
     for (size_t i = 0; i < n; i++) {
-        int32_t *to = tag[i] == 'B' ? &s->given.batch : tag[i] == 'H' ? &s->given.head : tag[i] == 'S' ? &s->given.token
-                    : tag[i] == '1' ? NULL : &s->given.channel;
+        int32_t *to = tag[i] == 'B'   ? &s->given.batch
+                      : tag[i] == 'H' ? &s->given.head
+                      : tag[i] == 'S' ? &s->given.token
+                      : tag[i] == '1' ? NULL
+                                      : &s->given.channel;
         if (!to) continue;
         if (*to >= 0) return sim_fail(err, ASSAY_E_INPUT, "layout '%s' names an axis twice", tag);
         *to = (int32_t)i;
@@ -77,8 +94,14 @@ static assay_status read_layout(sim *s, const char *tag, assay_error *err) {
 }
 
 static void read_axes(sim *s) {
-    struct { const char *name; int32_t *to; } all[] = { { "batch_axis", &s->given.batch }, { "head_axis", &s->given.head },
-        { "token_axis", &s->given.token }, { "channel_axis", &s->given.channel }, { "step_axis", &s->step_axis } };
+    struct {
+        const char *name;
+        int32_t *to;
+    } all[] = {{"batch_axis", &s->given.batch},
+               {"head_axis", &s->given.head},
+               {"token_axis", &s->given.token},
+               {"channel_axis", &s->given.channel},
+               {"step_axis", &s->step_axis}};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
         int32_t a = axis(s, all[i].name);
         if (a < 0) continue;
@@ -89,8 +112,8 @@ static void read_axes(sim *s) {
 }
 
 assay_status sim_open(sim *s, const assay_host *host, const assay_params *params, assay_error *err) {
-    static const char *const presets[] = { "default", "report", "calibration-4", "none" };
-    *s = (sim){ .host = host, .params = params, .given = { -1, -1, -1, -1 }, .step_axis = -1, .repeat_axis = -1 };
+    static const char *const presets[] = {"default", "report", "calibration-4", "none"};
+    *s = (sim){.host = host, .params = params, .given = {-1, -1, -1, -1}, .step_axis = -1, .repeat_axis = -1};
     s->m = host->get(host->ctx, ASSAY_METRICS_1);
     if (!s->m) return sim_fail(err, ASSAY_E_UNSUPPORTED, "the host has no interface %s", ASSAY_METRICS_1);
     const char *preset = sim_param_text(s, "preset", 0);
@@ -110,13 +133,15 @@ assay_status sim_open(sim *s, const assay_host *host, const assay_params *params
 assay_status sim_axes(const sim *s, uint32_t rank, assay_axes *out, assay_error *err) {
     *out = s->given;
     if (!s->any_axis) {
-        if (s->in_run && rank == 4) *out = (assay_axes){ 0, 1, 2, 3 };
-        else if (rank >= 2) out->channel = (int32_t)rank - 1;
+        if (s->in_run && rank == 4)
+            *out = (assay_axes){0, 1, 2, 3};
+        else if (rank >= 2)
+            out->channel = (int32_t)rank - 1;
         return ASSAY_OK;
     }
     if (s->layout[0] && strlen(s->layout) != rank)
         return sim_fail(err, ASSAY_E_INPUT, "layout '%s' has %zu axes, the tensor has %u", s->layout, strlen(s->layout), rank);
-    int32_t all[] = { out->batch, out->head, out->token, out->channel, s->step_axis };
+    int32_t all[] = {out->batch, out->head, out->token, out->channel, s->step_axis};
     for (int i = 0; i < 5; i++) {
         if (all[i] >= (int32_t)rank) return sim_fail(err, ASSAY_E_INPUT, "axis %d: the tensor has %u axes", (int)all[i], rank);
         for (int j = 0; j < i && i < 4; j++)

@@ -9,20 +9,20 @@ static void *grow(void *p, size_t *cap, size_t n, size_t size) {
     if (n < *cap) return p;
     size_t want = *cap ? 2 * *cap : 16;
     void *q = realloc(p, want * size);
-    if (!q) abort();                             /* a few hundred bytes: the machine is out of memory */
+    if (!q) abort(); /* a few hundred bytes: the machine is out of memory */
     *cap = want;
     return q;
 }
 void sim_report_free(sim_report *r) {
     free(r->items);
     free(r->lines);
-    *r = (sim_report){ 0 };
+    *r = (sim_report){0};
 }
 
 void sim_add(sim_report *r, int rule, int kind, const char *code, const char *where, const char *fmt, ...) {
     r->items = grow(r->items, &r->cap, r->n, sizeof *r->items);
     sim_outcome *o = &r->items[r->n++];
-    *o = (sim_outcome){ .rule = rule, .kind = kind, .code = code };
+    *o = (sim_outcome){.rule = rule, .kind = kind, .code = code};
     snprintf(o->where, sizeof o->where, "%s", where);
     va_list ap;
     va_start(ap, fmt);
@@ -32,7 +32,7 @@ void sim_add(sim_report *r, int rule, int kind, const char *code, const char *wh
 void sim_line_add(sim_report *r, const char *rule, bool applied, const char *why) {
     r->lines = grow(r->lines, &r->cap_lines, r->n_lines, sizeof *r->lines);
     sim_line *l = &r->lines[r->n_lines++];
-    *l = (sim_line){ .rule = rule, .applied = applied };
+    *l = (sim_line){.rule = rule, .applied = applied};
     snprintf(l->why, sizeof l->why, "%s", applied ? "" : why);
 }
 

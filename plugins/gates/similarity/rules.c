@@ -4,12 +4,13 @@
 #include <stdlib.h>
 
 static bool on(double limit) { return !isnan(limit); }
-static const double least_share = 0x1p-5;        /* of the centred signal: below it fp16 noise decides rule 10 */
+static const double least_share = 0x1p-5; /* of the centred signal: below it fp16 noise decides rule 10 */
 
 void sim_rule_finite_ref(sim_pair *p, sim_report *out) {
     sim_line_add(out, "1", true, "");
     if (p->all.nonfinite_ref)
-        sim_add(out, 1, SIM_INVALID, "reference_not_finite", "", "%llu of %llu reference elements are NaN or infinite: mend the reference or leave them out with a region",
+        sim_add(out, 1, SIM_INVALID, "reference_not_finite", "",
+                "%llu of %llu reference elements are NaN or infinite: mend the reference or leave them out with a region",
                 (unsigned long long)p->all.nonfinite_ref, (unsigned long long)p->all.count);
 }
 
@@ -25,7 +26,8 @@ void sim_rule_fixture(sim_pair *p, sim_report *out) {
     char at[96];
     sim_line_add(out, "3", true, "");
     if (!(p->all.norm_ref > 0) || !(p->all.var_ref > 0)) {
-        sim_add(out, 3, SIM_INVALID, "fixture_without_power", "", "the reference is %s: it cannot tell right from wrong", p->all.norm_ref > 0 ? "constant" : "zero");
+        sim_add(out, 3, SIM_INVALID, "fixture_without_power", "", "the reference is %s: it cannot tell right from wrong",
+                p->all.norm_ref > 0 ? "constant" : "zero");
         return;
     }
     const sim_slices *bh = sim_pair_slices(p, SIM_BH);
@@ -49,21 +51,27 @@ static void dead_slices(sim_pair *p, int kind, sim_report *out) {
         if (a->count > 1 && (zero || constant) && n++ == 0) first = i;
     }
     char at[96];
-    if (n) sim_add(out, 4, SIM_KILL, "dead_slice", sim_index_text(&p->r, sl->keep, (int64_t)first, at), "%llu of %llu %s are %s, this one first",
-                   (unsigned long long)n, (unsigned long long)sl->n, kind == SIM_BH ? "(batch, head) slices" : "channels", kind == SIM_BH ? "zero or constant" : "zero");
+    if (n)
+        sim_add(out, 4, SIM_KILL, "dead_slice", sim_index_text(&p->r, sl->keep, (int64_t)first, at),
+                "%llu of %llu %s are %s, this one first", (unsigned long long)n, (unsigned long long)sl->n,
+                kind == SIM_BH ? "(batch, head) slices" : "channels", kind == SIM_BH ? "zero or constant" : "zero");
 }
 
 static void dead_rows(sim_pair *p, sim_report *out) {
     const sim_rows *rows = sim_pair_rows(p);
     char at[96];
-    if (rows->dead) sim_add(out, 4, SIM_KILL, "dead_row", sim_index_text(&p->r, p->slices[SIM_ROW].keep, rows->first_dead, at),
-                            "%llu of %llu rows are all zero, this one first", (unsigned long long)rows->dead, (unsigned long long)rows->total);
+    if (rows->dead)
+        sim_add(out, 4, SIM_KILL, "dead_row", sim_index_text(&p->r, p->slices[SIM_ROW].keep, rows->first_dead, at),
+                "%llu of %llu rows are all zero, this one first", (unsigned long long)rows->dead,
+                (unsigned long long)rows->total);
 }
 
 void sim_rule_dead(sim_pair *p, sim_report *out) {
     sim_line_add(out, "4", true, "");
-    if (all_zero(&p->all)) sim_add(out, 4, SIM_KILL, "all_zero_output", "", "all %llu elements are 0", (unsigned long long)p->all.count);
-    else if (p->all.constant_cand) sim_add(out, 4, SIM_KILL, "constant_output", "", "all %llu elements are equal", (unsigned long long)p->all.count);
+    if (all_zero(&p->all))
+        sim_add(out, 4, SIM_KILL, "all_zero_output", "", "all %llu elements are 0", (unsigned long long)p->all.count);
+    else if (p->all.constant_cand)
+        sim_add(out, 4, SIM_KILL, "constant_output", "", "all %llu elements are equal", (unsigned long long)p->all.count);
     else if (p->s->lim.slices_dead) {
         dead_slices(p, SIM_BH, out);
         dead_slices(p, SIM_CHANNEL, out);
@@ -87,16 +95,22 @@ static void rule_heads(sim_pair *p, sim_report *out) {
     sim_line_add(out, "8", on(limit) && bh->n, on(limit) ? "no head axis" : "no per_head_cosine_min");
     if (!on(limit)) return;
     for (uint64_t i = 0; i < bh->n; i++)
-        if (!(bh->at[i].cosine >= limit) && (n++ == 0 || !(bh->at[i].cosine >= worst))) first = i, worst = bh->at[i].cosine;
+        if (!(bh->at[i].cosine >= limit) && (n++ == 0 || (!isnan(worst) && !(bh->at[i].cosine >= worst))))
+            first = i, worst = bh->at[i].cosine;
     char at[96];
-    if (n) sim_add(out, 8, SIM_KILL, "per_head_cosine_below_min", sim_index_text(&p->r, bh->keep, (int64_t)first, at),
-                   "cosine %.9g here, at least %.9g is wanted; %llu of %llu slices are below", worst, limit, (unsigned long long)n, (unsigned long long)bh->n);
+    if (n)
+        sim_add(out, 8, SIM_KILL, "per_head_cosine_below_min", sim_index_text(&p->r, bh->keep, (int64_t)first, at),
+                "cosine %.9g here, at least %.9g is wanted; %llu of %llu slices are below", worst, limit, (unsigned long long)n,
+                (unsigned long long)bh->n);
 }
 
 static void rule_rows(sim_pair *p, sim_report *out) {
     double limit = p->s->lim.row_cosine_min;
     const sim_rows *rows = sim_pair_rows(p);
-    sim_line_add(out, "9", on(limit) && rows->applied, !on(limit) ? "no row_cosine_min" : rows->total ? "every row is skipped" : "no channel axis");
+    sim_line_add(out, "9", on(limit) && rows->applied,
+                 !on(limit)    ? "no row_cosine_min"
+                 : rows->total ? "every row is skipped"
+                               : "no channel axis");
     char at[96];
     if (on(limit) && rows->applied && !(rows->cosine >= limit))
         sim_add(out, 9, SIM_KILL, "row_cosine_below_min", sim_index_text(&p->r, p->slices[SIM_ROW].keep, rows->worst, at),
@@ -105,11 +119,12 @@ static void rule_rows(sim_pair *p, sim_report *out) {
 
 static void rule_centred(sim_pair *p, sim_report *out) {
     double limit = p->s->lim.centred_cosine_min;
-    const sim_centred *c = on(limit) ? sim_pair_centred(p) : &(sim_centred){ 0 };
+    const sim_centred *c = on(limit) ? sim_pair_centred(p) : &(sim_centred){0};
     bool tensor = c->applied && c->share >= least_share, any = tensor;
     char at[96];
     if (tensor && !(c->cosine >= limit))
-        sim_add(out, 10, SIM_KILL, "centred_cosine_below_min", "", "centred cosine %.9g, at least %.9g is wanted", c->cosine, limit);
+        sim_add(out, 10, SIM_KILL, "centred_cosine_below_min", "", "centred cosine %.9g, at least %.9g is wanted", c->cosine,
+                limit);
     for (uint64_t i = 0; c->applied && i < c->n; i++) {
         if (!(c->bh_share[i] >= least_share)) continue;
         any = true;
@@ -118,7 +133,10 @@ static void rule_centred(sim_pair *p, sim_report *out) {
                 "centred cosine %.9g here, at least %.9g is wanted", c->bh_cosine[i], limit);
         break;
     }
-    sim_line_add(out, "10", any, !on(limit) ? "no centred_cosine_min" : c->applied ? "low_centred_power: centred share below 2^-5" : "no token axis");
+    sim_line_add(out, "10", any,
+                 !on(limit)   ? "no centred_cosine_min"
+                 : c->applied ? "low_centred_power: centred share below 2^-5"
+                              : "no token axis");
 }
 
 static void rule_gain(sim_pair *p, sim_report *out) {
@@ -155,13 +173,16 @@ void sim_check_declared(const sim *s, const assay_pair_stats *a, uint64_t over, 
         sim_add(out, 13, SIM_KILL, "psnr_below_min", "", "PSNR %.4g dB, at least %.4g dB is wanted", a->psnr_db, l->psnr_min_db);
     if (on(l->snr_min_db) && !(a->snr_db >= l->snr_min_db) && !a->identical)
         sim_add(out, 13, SIM_KILL, "snr_below_min", "", "SNR %.4g dB, at least %.4g dB is wanted", a->snr_db, l->snr_min_db);
-    if (over) sim_add(out, 13, SIM_KILL, "element_rule_failed", "", "%llu of %llu elements are beyond atol + rtol abs(r)", (unsigned long long)over, (unsigned long long)a->count);
+    if (over)
+        sim_add(out, 13, SIM_KILL, "element_rule_failed", "", "%llu of %llu elements are beyond atol + rtol abs(r)",
+                (unsigned long long)over, (unsigned long long)a->count);
 }
 
 static uint64_t elements_over(const sim_pair *p) {
     const sim_limits *l = &p->s->lim;
     uint64_t n = 0;
-    if (sim_element_rule(p->s)) p->s->m->elements_over(&p->r, &p->c, on(l->atol) ? l->atol : 0, on(l->rtol) ? l->rtol : 0, &n, NULL);
+    if (sim_element_rule(p->s))
+        p->s->m->elements_over(&p->r, &p->c, on(l->atol) ? l->atol : 0, on(l->rtol) ? l->rtol : 0, &n, NULL);
     return n;
 }
 
@@ -187,7 +208,7 @@ void sim_rule_outlier(sim_pair *p, sim_report *out) {
     sim_line_add(out, "14", applies, on(limit) ? "no element holds so much of the energy" : "no outlier_share_max");
     if (!applies) return;
     assay_pair_stats rest;
-    sim_report without = { 0 };
+    sim_report without = {0};
     if (p->s->m->pair(&p->r, &p->c, p->all.energy_top1_index, &rest, NULL) != ASSAY_OK) return;
     if (on(p->s->lim.cosine_min)) sim_check_cosine(p->s, &rest, &without);
     if (on(p->s->lim.gain_tolerance)) sim_check_gain(p->s, &rest, "", &without);
@@ -217,6 +238,6 @@ void sim_rule_steps(sim_pair *p, sim_report *out, double **cosines, uint64_t *n,
     if (*first_below < 0) return;
     char where[96];
     snprintf(where, sizeof where, "step %lld", (long long)*first_below);
-    sim_add(out, 7, SIM_KILL, *first_below ? "drift_over_steps" : "step_below_min", where, "cosine %.9g at this step, at least %.9g is wanted",
-            (*cosines)[*first_below], s->lim.cosine_min);
+    sim_add(out, 7, SIM_KILL, *first_below ? "drift_over_steps" : "step_below_min", where,
+            "cosine %.9g at this step, at least %.9g is wanted", (*cosines)[*first_below], s->lim.cosine_min);
 }
