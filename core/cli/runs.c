@@ -94,6 +94,9 @@ int assay_cli_show_receipt(const assay_args *a, const char *dir, const char *hos
         assay_buf text = {0};
         assay_report_text(receipt, assay_color_on(STDOUT_FILENO), &text);
         assay_buf_printf(&text, "\nreceipt: %s\n", file);
+        char *page = assay_path_join(dir, "report.html");
+        if (assay_is_file(page)) assay_buf_printf(&text, "report:  %s\n", page);
+        free(page);
         fputs(text.data, stdout);
         if (code == ASSAY_EXIT_REHEARSAL) fputs("exit 6: --require-target, and the verdicts rest on a rehearsal\n", stderr);
         assay_buf_free(&text);

@@ -14,10 +14,10 @@ static assay_gate_call *call_of(lua_State *L, const char *what) {
 }
 
 void assay_lua_push_gate_object(lua_State *L, assay_gate_call *c, const char *what) {
+    char meta[64];
+    snprintf(meta, sizeof meta, "assay.%s", what);
     *(assay_gate_call **)lua_newuserdatauv(L, sizeof c, 0) = c;
-    lua_pushfstring(L, "assay.%s", what);
-    luaL_setmetatable(L, lua_tostring(L, -1));
-    lua_pop(L, 1);
+    luaL_setmetatable(L, meta);
 }
 
 /* ---- evidence */
