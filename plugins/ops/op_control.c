@@ -47,8 +47,9 @@ static assay_status infer_while(assay_program *p, const assay_mil_op *op, const 
 static assay_status feed(const assay_eval *ev, const assay_mil_block *b, const assay_slot *vars, assay_error *err) {
     for (uint32_t i = 0; i < b->n_inputs; i++) {
         const assay_mil_type *want = b->inputs[i]->type;
-        bool fits = want && want->kind == ASSAY_TYPE_TENSOR && want->rank == vars[i].t.rank;
-        for (uint32_t k = 0; fits && k < want->rank; k++) fits = assay_dims_agree(want->dims[k], vars[i].t.shape[k]);
+        bool list = want && want->kind == ASSAY_TYPE_LIST;               /* its ops check what it holds */
+        bool fits = list || (want && want->kind == ASSAY_TYPE_TENSOR && want->rank == vars[i].t.rank);
+        for (uint32_t k = 0; fits && !list && k < want->rank; k++) fits = assay_dims_agree(want->dims[k], vars[i].t.shape[k]);
         if (!fits) return assay_op_fail(err, ev->op, "loop variable %u does not have the type of '%s'", i, b->inputs[i]->name);
         assay_slot_share(&ev->slots[b->inputs[i]->id], &vars[i]);
     }

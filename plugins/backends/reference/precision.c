@@ -18,7 +18,7 @@ static int32_t plain_dtype(int32_t mil) {
 
 int32_t assay_exec_held(const assay_exec *e, const assay_mil_value *v) {
     const assay_mil_type *t = v->type;
-    if (t && t->kind == ASSAY_TYPE_STATE && t->n_sub == 1) t = t->sub[0];
+    if (t && (t->kind == ASSAY_TYPE_STATE || t->kind == ASSAY_TYPE_LIST) && t->n_sub == 1) t = t->sub[0];
     if (!t || t->kind != ASSAY_TYPE_TENSOR) return 0;
     if (!is_float(t->dtype)) return plain_dtype(t->dtype);
     if (e->declared) return e->declared[v->id] ? plain_dtype(t->dtype) : ASSAY_F64;

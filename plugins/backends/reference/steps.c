@@ -52,6 +52,7 @@ static void plan_release(assay_exec *e, const assay_exec_block *x) {
 
 /* ---- planning: is everything about the op known before the run? */
 static bool type_known(const assay_mil_type *t) {
+    if (t && t->kind == ASSAY_TYPE_LIST && t->n_sub == 1) return type_known(t->sub[0]);
     if (!t || t->kind != ASSAY_TYPE_TENSOR) return true;
     for (uint32_t i = 0; i < t->rank; i++)
         if (t->dims[i] < 0) return false;
@@ -154,11 +155,22 @@ assay_status assay_exec_plan_block(assay_exec *e, const assay_mil_block *b, assa
 }
 
 /* ---- running */
+/* A list's type with the sizes of the elements it holds (ops/op_list.c); as declared while it is empty. */
+static const assay_mil_type *bound_list(assay_program *p, const assay_mil_type *t, const assay_tensor *held) {
+    const assay_mil_type *e = t->n_sub == 1 ? t->sub[0] : NULL;
+    if (!e || e->kind != ASSAY_TYPE_TENSOR || held->rank != e->rank + 1 || assay_tensor_count(held) == 0) return t;
+    assay_mil_type *c = assay_arena_copy(p->arena, t, sizeof *t);
+    c->sub = assay_arena_alloc(p->arena, sizeof *c->sub);
+    c->sub[0] = assay_type_tensor(p, e->dtype, e->rank, held->shape + 1);
+    return c;
+}
+
 /* A copy of `v` whose type has the sizes at hand and which reads as a constant when it may be a parameter. */
 static assay_mil_value *bind_value(assay_exec *e, const assay_mil_value *v) {
     assay_program *p = e->run_types;
     const assay_slot *s = &e->slots[v->id];
     assay_mil_value *c = assay_arena_copy(p->arena, v, sizeof *v);
+    if (s->t.dtype && v->type && v->type->kind == ASSAY_TYPE_LIST) c->type = bound_list(p, v->type, &s->t);
     if (assay_value_const(v) || !s->t.dtype || !v->type || v->type->kind != ASSAY_TYPE_TENSOR) return c;
     c->type = assay_type_tensor(p, v->type->dtype, s->t.rank, s->t.shape);
     if (!may_be_parameter(c->type)) return c;
@@ -189,7 +201,7 @@ static assay_status settle_types(assay_exec *e, const assay_exec_step *s, const 
     *op = bind_op(e, s->op);
     ASSAY_TRY(infer_step(e->run_types, s, *op, err));
     for (uint32_t k = 0; k < s->op->n_outs && !(s->def->flags & ASSAY_OP_CONTROL); k++)
-        if (!type_known(s->types[k])) return assay_op_fail(err, s->op, "the size of its output is not known when it runs");
+        if (s->types[k]->kind == ASSAY_TYPE_TENSOR && !type_known(s->types[k])) return assay_op_fail(err, s->op, "the size of its output is not known when it runs");
     return ASSAY_OK;
 }
 
@@ -210,9 +222,22 @@ static assay_status run_nested(void *ctx, uint32_t i, assay_error *err) {
     return assay_exec_run_block(n->e, n->s->blocks[i], err);
 }
 
+/* Constants that stand in the op itself must be there; those of const ops are asked for by the const. */
+static assay_status check_literals(const assay_mil_op *op, assay_error *err) {
+    for (uint32_t i = 0; i < op->n_attrs; i++)
+        if (op->attrs[i].value->absent) return assay_const_ready(op->attrs[i].value, err);
+    for (uint32_t i = 0; i < op->n_args; i++)
+        for (uint32_t k = 0; k < op->args[i].n; k++) {
+            const assay_mil_const *c = op->args[i].items[k].literal;
+            if (c && c->absent) return assay_const_ready(c, err);
+        }
+    return ASSAY_OK;
+}
+
 static assay_status run_step(assay_exec *e, const assay_exec_step *s, assay_error *err) {
     nested inner = { e, s };
     const assay_mil_op *op;
+    ASSAY_TRY(check_literals(s->op, err));
     ASSAY_TRY(settle_types(e, s, &op, err));
     assay_scratch scratch = { 0 };
     assay_slot *outs = assay_xcalloc(op->n_outs + 1u, sizeof *outs);
@@ -220,7 +245,10 @@ static assay_status run_step(assay_exec *e, const assay_exec_step *s, assay_erro
     for (uint32_t k = 0; k < op->n_outs; k++) held[k] = assay_exec_held(e, op->outs[k]);
     assay_eval ev = { .op = op, .k = e->k, .threads = e->o.threads, .n_out = op->n_outs, .out_types = s->types, .out_dtypes = held,
                       .slots = e->slots, .outs = outs, .scratch = &scratch, .pool = e->pool, .run_block = run_nested, .run_ctx = &inner };
+    if (err) err->code = ASSAY_OK;
     assay_status st = s->def->eval(&ev, err);
+    if (st != ASSAY_OK && err && err->code == ASSAY_OK)                 /* a failure without words would pass for success in assay_wrap */
+        assay_fail(err, st, "out of memory, or an argument without a value");
     for (uint32_t k = 0; k < op->n_outs; k++) {
         const assay_mil_value *v = s->op->outs[k];
         if (st == ASSAY_OK) st = check_result(s->op, k, &outs[k].t, err);
