@@ -1,5 +1,6 @@
 /* One gate of the plan against the evidence of one host: asked until it asks nothing new, then judged. Runs in a worker. */
 #include "run/gather.h"
+#include "base/digest.h"
 #include "base/fs.h"
 #include "base/names.h"
 #include <stdlib.h>
@@ -144,6 +145,22 @@ assay_status assay_gate_first_needs(const assay_json *plan, const assay_registry
     return st;
 }
 
+/* The copied Lua decides verdicts, so it must be the Lua that was planned. */
+static assay_status check_scripts(const assay_plan *p, const char *root, assay_error *err) {
+    const assay_json *rows = assay_json_get(p->json, "scripts");
+    for (size_t i = 0; i < assay_json_len(rows); i++) {
+        const char *name = assay_json_string(assay_json_at(rows, i), "name", "");
+        if (!assay_path_is_inside(name)) return assay_fail(err, ASSAY_E_INPUT, "%s/plan.json: script name '%s' leaves the folder", p->dir, name);
+        char *path = assay_path_join(root, name), hex[ASSAY_HEX];
+        assay_status st = assay_sha256_file(path, hex, err);
+        if (st == ASSAY_OK && !assay_streq(hex, assay_json_string(assay_json_at(rows, i), "sha256", "")))
+            st = assay_fail(err, ASSAY_E_INPUT, "%s: the script was altered since it was planned", path);
+        free(path);
+        if (st != ASSAY_OK) return st;
+    }
+    return ASSAY_OK;
+}
+
 assay_status assay_plan_load_gates(const assay_plan *p, assay_registry *r, assay_error *err) {
     const assay_json *gates = assay_json_get(p->json, "gates");
     char *root = assay_path_join(p->dir, "scripts");
@@ -151,6 +168,9 @@ assay_status assay_plan_load_gates(const assay_plan *p, assay_registry *r, assay
     for (size_t i = 0; st == ASSAY_OK && i < assay_json_len(gates); i++) {
         const char *script = assay_json_string(assay_json_at(gates, i), "script", NULL);
         if (!script) continue;
+        if (!assay_path_is_inside(script)) st = assay_fail(err, ASSAY_E_INPUT, "%s/plan.json: script name '%s' leaves the folder", p->dir, script);
+        if (st == ASSAY_OK) st = check_scripts(p, root, err);
+        if (st != ASSAY_OK) break;
         char *path = assay_path_join(root, script);
         st = assay_script_load_gate(r, path, root, err);
         free(path);
