@@ -87,9 +87,6 @@ bool assay_plan_is_sealed(const assay_plan *p) {
     return sealed;
 }
 
-/* Numbers that a preregistration must state (statistics.md 3.2 "Parameters of a sealed plan" and 3.6). */
-static const char *const preregistered[] = {"max_abs_factor_vs_control", "layers", "min_prize_ms"};
-
 static bool was_given(const assay_json *gate, const char *param) {
     const assay_json *given = assay_json_get(gate, "given");
     for (size_t i = 0; i < assay_json_len(given); i++)
@@ -97,17 +94,15 @@ static bool was_given(const assay_json *gate, const char *param) {
     return false;
 }
 
+/* Parameters that their gate marks as preregistered (statistics.md 3.2 "Parameters of a sealed plan" and 3.6) must be written down. */
 static assay_status check_gate_is_stated(const assay_json *gate, const assay_registry *r, assay_error *err) {
     const char *use = assay_json_string(gate, "use", "");
     const assay_gate_type *type = assay_registry_gate(r, use, err);
     if (!type) return err ? err->code : ASSAY_E_INPUT;
     for (const assay_param *p = type->params; p && p->name; p++)
-        for (size_t i = 0; i < sizeof preregistered / sizeof *preregistered; i++)
-            if (assay_streq(p->name, preregistered[i]) && !was_given(gate, p->name))
-                return assay_fail(err, ASSAY_E_INPUT,
-                                  "%s: gate \"%s\": a sealed plan states %s itself (no silent default%s%s): write it in the script and plan again",
-                                  assay_json_string(gate, "where", "plan"), use, p->name, p->def && *p->def ? "; proposed: " : "",
-                                  p->def ? p->def : "");
+        if (p->flags & ASSAY_PARAM_PREREGISTERED && !was_given(gate, p->name))
+            return assay_fail(err, ASSAY_E_INPUT, "%s: gate \"%s\": a sealed plan states %s itself, no silent default (%s): write it in the script and plan again",
+                              assay_json_string(gate, "where", "plan"), use, p->name, p->help);
     return ASSAY_OK;
 }
 

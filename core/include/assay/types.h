@@ -31,9 +31,10 @@ typedef struct assay_tensor {                    /* a view; stride counts ELEMEN
 } assay_tensor;
 typedef struct assay_named_tensor { const char *name; assay_tensor t; } assay_named_tensor;
 enum { ASSAY_T_BOOL = 1, ASSAY_T_INT, ASSAY_T_NUMBER, ASSAY_T_STRING, ASSAY_T_LIST = 16, ASSAY_T_MAP = 32 };   /* LIST, MAP: or-ed in */
+enum { ASSAY_PARAM_PREREGISTERED = 1 };          /* a sealed plan must state it: no silent default */
 typedef struct assay_param {                     /* ends with name NULL; min > max: no range */
     const char *name, *def, *choices, *unit, *help;   /* def NULL = required; choices "a|b|c" or NULL */
-    double min, max; int32_t type; uint32_t reserved;
+    double min, max; int32_t type; uint32_t flags;   /* ASSAY_PARAM_... */
 } assay_param;
 typedef struct assay_value { const char *key, *s; int64_t i; double f; int32_t type; uint32_t reserved; } assay_value;
 typedef struct assay_op_row {                    /* one op of a compute plan */

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const assay_param params[] = {SIM_PARAMS("@use:dead"), {0}};
+static const assay_param params[] = {SIM_PARAMS("@use:dead", 0), {0}};
 
 static assay_status needs(void *self, const assay_evidence *so_far, const assay_request *req, assay_error *err) {
     (void)so_far;

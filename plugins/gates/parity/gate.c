@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 static const assay_param params[] = {
-    SIM_PARAMS("@use:parity"),
+    SIM_PARAMS("@use:parity", ASSAY_PARAM_PREREGISTERED),
     SIM_AXIS("step_axis", "the tensors hold successive steps: cosine_min holds for each"),
     SIM_AXIS("repeat_axis", "the candidate has one axis more: repeated runs of one call"),
     {0},

@@ -6,7 +6,7 @@
 #include <string.h>
 
 static const assay_param params[] = {
-    SIM_PARAMS("@use:parity"),
+    SIM_PARAMS("@use:parity", 0),
     {"token", "", 0, "", "token to change, {batch, position}, counted from 0", 0, 0x1p40, ASSAY_T_INT | ASSAY_T_MAP, 0},
     SIM_TEXT("off", "", "arm of the base state, in place of a token"),
     SIM_TEXT("on", "", "arm of the other state (default: arm)"),

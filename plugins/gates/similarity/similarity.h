@@ -35,7 +35,7 @@ assay_status sim_fail(assay_error *err, assay_status code, const char *fmt, ...)
 #define SIM_AXIS(name, help) { name, "", 0, "axis", help, 0, ASSAY_RANK_MAX - 1, ASSAY_T_INT, 0 }
 #define SIM_TEXT(name, def, help) { name, def, 0, "", help, 1, 0, ASSAY_T_STRING, 0 }
 #define SIM_TEXTS(name, def, help) { name, def, 0, "", help, 1, 0, ASSAY_T_STRING | ASSAY_T_LIST, 0 }
-#define SIM_PARAMS(fixtures)                                                                                              \
+#define SIM_PARAMS(fixtures, factor_flags)                                                                                              \
     SIM_TEXT("arm", "@candidate", "arm under test"), SIM_TEXT("control", "@control", "arm it is compared with"),          \
     SIM_TEXTS("fixture", fixtures, "fixtures asked for"), SIM_TEXTS("must_fail", "@must_fail", "arms to be rejected"),   \
     SIM_TEXTS("negative", "@negative", "arms expected to be right, shown only"),                                         \
@@ -51,7 +51,7 @@ assay_status sim_fail(assay_error *err, assay_status code, const char *fmt, ...)
     SIM_NUMBER("snr_min_db", "dB", -1e300, 1e300, "signal to noise (none); identical tensors meet it"),                  \
     SIM_NUMBER("atol", "units of the tensor", 0, 1e300, "abs(c-r) <= atol + rtol abs(r) for every element (none)"),      \
     SIM_NUMBER("rtol", "", 0, 1e300, "see atol (none)"),                                                                 \
-    SIM_NUMBER("max_abs_factor_vs_control", "", 0, 1e300, "max_abs against the control's (default 4)"),                  \
+    { "max_abs_factor_vs_control", "", 0, "", "max_abs against the control's (default 4)", 0, 1e300, ASSAY_T_NUMBER, factor_flags }, \
     SIM_NUMBER("row_rel_l2_factor_vs_control", "", 0, 1e300, "worst row against the control's (default 4)"),             \
     SIM_NUMBER("rel_l2_factor_vs_control", "", 0, 1e300, "rel_l2 against the control's (default 2)"),                    \
     SIM_NUMBER("outlier_share_max", "", 0, 1, "energy share of one element that asks for the rules without it (default 0.5)"), \
