@@ -16,3 +16,7 @@ if(LUACHECK)
   add_test(NAME lua.luacheck COMMAND ${LUACHECK} -q scripts configs tests/lua WORKING_DIRECTORY ${CMAKE_SOURCE_DIR})
   set_tests_properties(lua.luacheck PROPERTIES LABELS lua)
 endif()
+# Generated from the schema: the editor types and the reference page.
+add_test(NAME docs.words COMMAND sh -c "\"$<TARGET_FILE:assay>\" schema --markdown | diff -u ${CMAKE_SOURCE_DIR}/docs/reference/words.md -")
+add_test(NAME docs.meta COMMAND sh -c "\"$<TARGET_FILE:assay>\" schema --meta | diff -u ${CMAKE_SOURCE_DIR}/scripts/meta/assay.lua -")
+set_tests_properties(docs.words docs.meta PROPERTIES LABELS docs)
