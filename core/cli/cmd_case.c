@@ -52,6 +52,14 @@ static assay_status execute(const assay_program *p, assay_case_call *c, assay_er
     return st;
 }
 
+static assay_status open_program(const assay_program *p, assay_error *err) {
+    const assay_exec_options o = {.precision = ASSAY_PREC_DECLARED};
+    assay_exec *e = NULL;
+    assay_status st = assay_exec_open(p, &o, &e, err);
+    assay_exec_close(e);
+    return st;
+}
+
 static void print_row(const assay_json *c) {
     bool ok = assay_json_bool(c, "ok", false);
     printf("%-4s %-40s %-13s expected %s\n", ok ? "ok" : "FAIL", assay_json_string(c, "case", ""),
@@ -61,7 +69,7 @@ static void print_row(const assay_json *c) {
 
 static int run(const assay_args *a) {
     assay_registry *r = assay_cli_registry(a);
-    const assay_case_tools tools = {.registry = r, .execute = execute};
+    const assay_case_tools tools = {.registry = r, .execute = execute, .open = open_program};
     assay_json *all = assay_json_object(), *rows = assay_json_set(all, "cases", assay_json_array());
     int failed = 0, code = ASSAY_EXIT_OK;
     for (int i = 0; i < a->n_pos; i++) {

@@ -19,9 +19,12 @@ typedef struct assay_case_call {
 } assay_case_call;
 /* Given by the command, since the executor is a backend and no part of the core. */
 typedef assay_status assay_case_exec(const assay_program *p, assay_case_call *call, assay_error *err);
+/* Makes a program ready to run and lets it go: what a damaged package must fail at. */
+typedef assay_status assay_case_open(const assay_program *p, assay_error *err);
 typedef struct assay_case_tools {
     const assay_registry *registry;
     assay_case_exec *execute;
+    assay_case_open *open;
 } assay_case_tools;
 
 /* Judges one folder: expected.json (case-expected/2), or case.json with truth.json (a package and its reference outputs; several

@@ -15,30 +15,39 @@ static activation_fn activation(const assay_mil_op *op, const char *key, const c
 static bool is_both(const assay_mil_op *op) { return !strcmp(assay_arg_text(op, "direction", "forward"), "bidirectional"); }
 
 /* ---- type rule */
-typedef struct lstm_sizes { int64_t steps, batch, in, hidden, dirs; } lstm_sizes;
+typedef struct lstm_sizes {
+    int64_t steps, batch, in, hidden, dirs;
+} lstm_sizes;
 
-static assay_status check_shape(const assay_mil_op *op, const char *key, uint32_t rank, int64_t d0, int64_t d1, assay_error *err) {
-    assay_shape s, want = { rank, { d0, d1 } };
+static assay_status check_shape(const assay_mil_op *op, const char *key, uint32_t rank, int64_t d0, int64_t d1,
+                                assay_error *err) {
+    assay_shape s, want = {rank, {d0, d1}};
     char a[160], b[160];
     if (!assay_arg_count(op, key)) return ASSAY_OK;
-    if (assay_arg_shape(op, key, 0, &s) && s.rank == rank && assay_dims_agree(s.d[0], d0) && (rank == 1 || assay_dims_agree(s.d[1], d1))) return ASSAY_OK;
+    if (assay_arg_shape(op, key, 0, &s) && s.rank == rank && assay_dims_agree(s.d[0], d0) &&
+        (rank == 1 || assay_dims_agree(s.d[1], d1)))
+        return ASSAY_OK;
     return assay_op_fail(err, op, "argument '%s' must be %s, got %s", key, assay_shape_print(&want, a), assay_shape_print(&s, b));
 }
 
 static assay_status sizes(const assay_mil_op *op, lstm_sizes *z, assay_error *err) {
-    static const char *const acts[] = { "recurrent_activation", "cell_activation", "activation" };
+    static const char *const acts[] = {"recurrent_activation", "cell_activation", "activation"};
     const char *dir = assay_arg_text(op, "direction", "forward");
     assay_shape x, w;
     for (int i = 0; i < 3; i++)
-        if (!activation(op, acts[i], "tanh")) return assay_op_fail(err, op, "%s '%s': sigmoid, tanh and relu are known", acts[i], assay_arg_text(op, acts[i], ""));
+        if (!activation(op, acts[i], "tanh"))
+            return assay_op_fail(err, op, "%s '%s': sigmoid, tanh and relu are known", acts[i], assay_arg_text(op, acts[i], ""));
     if (strcmp(dir, "forward") && strcmp(dir, "reverse") && strcmp(dir, "bidirectional"))
         return assay_op_fail(err, op, "direction '%s': forward, reverse or bidirectional is wanted", dir);
     if (!assay_arg_shape(op, "x", 0, &x) || x.rank != 3) return assay_op_fail(err, op, "x must be [steps, batch, features]");
-    if (!assay_arg_shape(op, "weight_hh", 0, &w) || w.rank != 2 || w.d[0] != 4 * w.d[1]) return assay_op_fail(err, op, "weight_hh must be [4 * hidden, hidden]");
-    *z = (lstm_sizes){ x.d[0], x.d[1], x.d[2], w.d[1], is_both(op) ? 2 : 1 };
+    if (!assay_arg_shape(op, "weight_hh", 0, &w) || w.rank != 2 || w.d[0] != 4 * w.d[1])
+        return assay_op_fail(err, op, "weight_hh must be [4 * hidden, hidden]");
+    *z = (lstm_sizes){x.d[0], x.d[1], x.d[2], w.d[1], is_both(op) ? 2 : 1};
     for (int b = 0; b < z->dirs; b++) {
-        static const char *const keys[2][3] = { { "weight_ih", "weight_hh", "bias" }, { "weight_ih_back", "weight_hh_back", "bias_back" } };
-        if (!assay_arg_count(op, keys[b][0]) || !assay_arg_count(op, keys[b][1])) return assay_op_fail(err, op, "argument '%s' or '%s' is missing", keys[b][0], keys[b][1]);
+        static const char *const keys[2][3] = {{"weight_ih", "weight_hh", "bias"},
+                                               {"weight_ih_back", "weight_hh_back", "bias_back"}};
+        if (!assay_arg_count(op, keys[b][0]) || !assay_arg_count(op, keys[b][1]))
+            return assay_op_fail(err, op, "argument '%s' or '%s' is missing", keys[b][0], keys[b][1]);
         ASSAY_TRY(check_shape(op, keys[b][0], 2, 4 * z->hidden, z->in, err));
         ASSAY_TRY(check_shape(op, keys[b][1], 2, 4 * z->hidden, z->hidden, err));
         ASSAY_TRY(check_shape(op, keys[b][2], 1, 4 * z->hidden, 0, err));
@@ -47,30 +56,41 @@ static assay_status sizes(const assay_mil_op *op, lstm_sizes *z, assay_error *er
     return check_shape(op, "initial_c", 2, z->batch, z->dirs * z->hidden, err);
 }
 
-static assay_status infer(assay_program *p, const assay_mil_op *op, const assay_mil_type **out, uint32_t n_out, assay_error *err) {
+static assay_status infer(assay_program *p, const assay_mil_op *op, const assay_mil_type **out, uint32_t n_out,
+                          assay_error *err) {
     lstm_sizes z;
     ASSAY_TRY(assay_op_check_args(op, err));
     ASSAY_TRY(sizes(op, &z, err));
     if (n_out != 3) return assay_op_fail(err, op, "has three results: the sequence, the last hidden state, the last cell state");
     int32_t t = assay_arg_dtype(op, "x");
-    assay_shape seq = { 3, { assay_arg_bool(op, "output_sequence", false) ? z.steps : 1, z.batch, z.dirs * z.hidden } }, last = { 2, { z.batch, z.dirs * z.hidden } };
+    assay_shape seq = {3, {assay_arg_bool(op, "output_sequence", false) ? z.steps : 1, z.batch, z.dirs * z.hidden}},
+                last = {2, {z.batch, z.dirs * z.hidden}};
     out[0] = assay_shape_type(p, t, &seq);
     out[1] = out[2] = assay_shape_type(p, t, &last);
     return ASSAY_OK;
 }
-static uint32_t three(const assay_mil_op *op) { (void)op; return 3; }
+static uint32_t three(const assay_mil_op *op) {
+    (void)op;
+    return 3;
+}
 
 /* ---- kernel. State and gates are held in the op's width from step to step; only the results are rounded to the value's type. */
 typedef struct lstm_run {
-    assay_eval *ev; lstm_sizes z; bool wide, sequence;
+    assay_eval *ev;
+    lstm_sizes z;
+    bool wide, sequence;
     activation_fn gate, cell, out;
-    void *seq, *h_last, *c_last;                 /* the op's outputs, in its width */
+    void *seq, *h_last, *c_last; /* the op's outputs, in its width */
 } lstm_run;
 
-static double get(const lstm_run *r, const void *p, int64_t i) { return r->wide ? ((const double *)p)[i] : (double)((const float *)p)[i]; }
+static double get(const lstm_run *r, const void *p, int64_t i) {
+    return r->wide ? ((const double *)p)[i] : (double)((const float *)p)[i];
+}
 static void set(const lstm_run *r, void *p, int64_t i, double v) {
-    if (r->wide) ((double *)p)[i] = v;
-    else ((float *)p)[i] = (float)v;
+    if (r->wide)
+        ((double *)p)[i] = v;
+    else
+        ((float *)p)[i] = (float)v;
 }
 
 /* c and h of one step from its gates: `in` from x (bias included), `rec` from h. */
@@ -97,26 +117,52 @@ static const void *operand(const lstm_run *r, const char *key, assay_error *err)
     return t ? assay_eval_operand(r->ev, t, r->wide, err) : NULL;
 }
 
-static assay_status run_direction(const lstm_run *r, int64_t dir, bool backwards, const void *x, const void *h0, const void *c0, assay_error *err) {
+static assay_status run_direction(const lstm_run *r, int64_t dir, bool backwards, const void *x, const void *h0, const void *c0,
+                                  assay_error *err) {
     const lstm_sizes *z = &r->z;
     size_t size = r->wide ? sizeof(double) : sizeof(float);
     int64_t n = z->hidden, at_dir = z->batch * 4 * n;
-    const void *w_in = operand(r, dir ? "weight_ih_back" : "weight_ih", err), *w_rec = operand(r, dir ? "weight_hh_back" : "weight_hh", err);
+    const void *w_in = operand(r, dir ? "weight_ih_back" : "weight_ih", err),
+               *w_rec = operand(r, dir ? "weight_hh_back" : "weight_hh", err);
     const void *bias = operand(r, dir ? "bias_back" : "bias", err);
-    void *in = assay_eval_scratch(r->ev, (uint64_t)(z->steps * at_dir), size, err), *rec = assay_eval_scratch(r->ev, (uint64_t)at_dir, size, err);
-    void *h = assay_eval_scratch(r->ev, (uint64_t)(z->batch * n), size, err), *c = assay_eval_scratch(r->ev, (uint64_t)(z->batch * n), size, err);
+    void *in = assay_eval_scratch(r->ev, (uint64_t)(z->steps * at_dir), size, err),
+         *rec = assay_eval_scratch(r->ev, (uint64_t)at_dir, size, err);
+    void *h = assay_eval_scratch(r->ev, (uint64_t)(z->batch * n), size, err),
+         *c = assay_eval_scratch(r->ev, (uint64_t)(z->batch * n), size, err);
     if (!w_in || !w_rec || !in || !rec || !h || !c) return ASSAY_E_NOMEM;
     for (int64_t b = 0; b < z->batch; b++)
         for (int64_t k = 0; k < n; k++) {
             set(r, h, b * n + k, get(r, h0, (b * z->dirs + dir) * n + k));
             set(r, c, b * n + k, get(r, c0, (b * z->dirs + dir) * n + k));
         }
-    assay_gemm g = { .a = x, .b = w_in, .bias = bias, .c = in, .batch = 1, .m = z->steps * z->batch, .n = 4 * n, .k = z->in, .lda = z->in, .ldb = z->in, .ldc = 4 * n,
-                     .trans_b = true, .wide = r->wide };
+    assay_gemm g = {.a = x,
+                    .b = w_in,
+                    .bias = bias,
+                    .c = in,
+                    .batch = 1,
+                    .m = z->steps * z->batch,
+                    .n = 4 * n,
+                    .k = z->in,
+                    .lda = z->in,
+                    .ldb = z->in,
+                    .ldc = 4 * n,
+                    .trans_b = true,
+                    .wide = r->wide};
     assay_gemm_run(r->ev, &g);
     for (int64_t s = 0; s < z->steps; s++) {
         int64_t at = backwards ? z->steps - 1 - s : s;
-        assay_gemm w = { .a = h, .b = w_rec, .c = rec, .batch = 1, .m = z->batch, .n = 4 * n, .k = n, .lda = n, .ldb = n, .ldc = 4 * n, .trans_b = true, .wide = r->wide };
+        assay_gemm w = {.a = h,
+                        .b = w_rec,
+                        .c = rec,
+                        .batch = 1,
+                        .m = z->batch,
+                        .n = 4 * n,
+                        .k = n,
+                        .lda = n,
+                        .ldb = n,
+                        .ldc = 4 * n,
+                        .trans_b = true,
+                        .wide = r->wide};
         assay_gemm_run(r->ev, &w);
         cells(r, (const char *)in + (size_t)(at * at_dir) * size, rec, h, c);
         if (r->sequence) keep(r, r->seq, at, dir, h);
@@ -128,7 +174,7 @@ static assay_status run_direction(const lstm_run *r, int64_t dir, bool backwards
 }
 
 static assay_status eval(assay_eval *ev, assay_error *err) {
-    lstm_run r = { .ev = ev, .wide = assay_eval_wide(ev), .sequence = assay_arg_bool(ev->op, "output_sequence", false) };
+    lstm_run r = {.ev = ev, .wide = assay_eval_wide(ev), .sequence = assay_arg_bool(ev->op, "output_sequence", false)};
     r.gate = activation(ev->op, "recurrent_activation", "sigmoid");
     r.cell = activation(ev->op, "cell_activation", "tanh");
     r.out = activation(ev->op, "activation", "tanh");
@@ -139,7 +185,8 @@ static assay_status eval(assay_eval *ev, assay_error *err) {
     r.c_last = assay_eval_dst(ev, 2, r.wide, err);
     if (!x || !h0 || !c0 || !r.seq || !r.h_last || !r.c_last) return ASSAY_E_NOMEM;
     for (int64_t d = 0; d < r.z.dirs; d++)
-        ASSAY_TRY(run_direction(&r, d, d == 1 || !strcmp(assay_arg_text(ev->op, "direction", "forward"), "reverse"), x, h0, c0, err));
+        ASSAY_TRY(
+            run_direction(&r, d, d == 1 || !strcmp(assay_arg_text(ev->op, "direction", "forward"), "reverse"), x, h0, c0, err));
     assay_eval_put(ev, 0, r.wide, r.seq);
     assay_eval_put(ev, 1, r.wide, r.h_last);
     assay_eval_put(ev, 2, r.wide, r.c_last);
@@ -147,21 +194,21 @@ static assay_status eval(assay_eval *ev, assay_error *err) {
 }
 
 static const assay_op_param params[] = {
-    { "x", "fp", NULL, ASSAY_ARG_REQUIRED, "sequence [steps, batch, features]" },
-    { "initial_h", "fp", NULL, ASSAY_ARG_REQUIRED, "[batch, directions * hidden]" },
-    { "initial_c", "fp", NULL, ASSAY_ARG_REQUIRED, "[batch, directions * hidden]" },
-    { "weight_ih", "fp", NULL, ASSAY_ARG_REQUIRED, "[4 * hidden, features], gates input, forget, output, cell" },
-    { "weight_hh", "fp", NULL, ASSAY_ARG_REQUIRED, "[4 * hidden, hidden]" },
-    { "bias", "fp", NULL, 0, "[4 * hidden]" },
-    { "weight_ih_back", "fp", NULL, 0, "the same of the backward direction" },
-    { "weight_hh_back", "fp", NULL, 0, "the same of the backward direction" },
-    { "bias_back", "fp", NULL, 0, "the same of the backward direction" },
-    { "direction", "str", "\"forward\"", ASSAY_ARG_CONST, "forward, reverse or bidirectional" },
-    { "output_sequence", "bool", "false", ASSAY_ARG_CONST, "all steps, or the last one only" },
-    { "recurrent_activation", "str", "\"sigmoid\"", ASSAY_ARG_CONST, "of the gates" },
-    { "cell_activation", "str", "\"tanh\"", ASSAY_ARG_CONST, "of the cell gate" },
-    { "activation", "str", "\"tanh\"", ASSAY_ARG_CONST, "of the cell on its way out" },
-    ASSAY_END };
-static const assay_op_def def_lstm = { "lstm", "long short-term memory over a sequence", "CoreML5", 0, params, infer, three, eval };
-static const assay_op_def *const defs[] = { &def_lstm, NULL };
-const assay_op_family assay_ops_lstm = { defs };
+    {"x", "fp", NULL, ASSAY_ARG_REQUIRED, "sequence [steps, batch, features]"},
+    {"initial_h", "fp", NULL, ASSAY_ARG_REQUIRED, "[batch, directions * hidden]"},
+    {"initial_c", "fp", NULL, ASSAY_ARG_REQUIRED, "[batch, directions * hidden]"},
+    {"weight_ih", "fp", NULL, ASSAY_ARG_REQUIRED, "[4 * hidden, features], gates input, forget, output, cell"},
+    {"weight_hh", "fp", NULL, ASSAY_ARG_REQUIRED, "[4 * hidden, hidden]"},
+    {"bias", "fp", NULL, 0, "[4 * hidden]"},
+    {"weight_ih_back", "fp", NULL, 0, "the same of the backward direction"},
+    {"weight_hh_back", "fp", NULL, 0, "the same of the backward direction"},
+    {"bias_back", "fp", NULL, 0, "the same of the backward direction"},
+    {"direction", "str", "\"forward\"", ASSAY_ARG_CONST, "forward, reverse or bidirectional"},
+    {"output_sequence", "bool", "false", ASSAY_ARG_CONST, "all steps, or the last one only"},
+    {"recurrent_activation", "str", "\"sigmoid\"", ASSAY_ARG_CONST, "of the gates"},
+    {"cell_activation", "str", "\"tanh\"", ASSAY_ARG_CONST, "of the cell gate"},
+    {"activation", "str", "\"tanh\"", ASSAY_ARG_CONST, "of the cell on its way out"},
+    ASSAY_END};
+static const assay_op_def def_lstm = {"lstm", "long short-term memory over a sequence", "CoreML5", 0, params, infer, three, eval};
+static const assay_op_def *const defs[] = {&def_lstm, NULL};
+const assay_op_family assay_ops_lstm = {defs};

@@ -4,14 +4,15 @@
 #include "base/fmath.h"
 #include <math.h>
 
-static const assay_exec_options plain = { .precision = ASSAY_PREC_DECLARED, .threads = 1 };
+static const assay_exec_options plain = {.precision = ASSAY_PREC_DECLARED, .threads = 1};
 
 static val reals(graph *g, uint32_t rank, const int64_t *dims, const float *v) {
     assay_tensor t = assay_tensor_view(ASSAY_F32, rank, dims, (void *)(uintptr_t)v);
     return g_const(g, "c", &t);
 }
-#define DIMS(...) (uint32_t)(sizeof((int64_t[]){ __VA_ARGS__ }) / 8), (const int64_t[]){ __VA_ARGS__ }
-#define REALS(g, dims, ...) reals(g, dims, (const float[]){ __VA_ARGS__ })
+#define DIMS(...)                                                                                                                \
+    (uint32_t)(sizeof((int64_t[]){__VA_ARGS__}) / 8), (const int64_t[]) { __VA_ARGS__ }
+#define REALS(g, dims, ...) reals(g, dims, (const float[]){__VA_ARGS__})
 
 static bool result(graph *g, val out, double *v, int64_t n) {
     assay_own_tensor r;
@@ -24,7 +25,8 @@ static bool result(graph *g, val out, double *v, int64_t n) {
 
 /* One feature, one hidden unit: every gate has its own weight, so that another gate order gives other numbers. */
 static double sigmoid(double x) { return 1 / (1 + assay_exp(-x)); }
-static void scalar(const float *x, int n, bool back, const float *wi, const float *wh, const float *b, double h, double c, double *seq) {
+static void scalar(const float *x, int n, bool back, const float *wi, const float *wh, const float *b, double h, double c,
+                   double *seq) {
     for (int s = 0; s < n; s++) {
         int at = back ? n - 1 - s : s;
         double g[4];
@@ -35,16 +37,18 @@ static void scalar(const float *x, int n, bool back, const float *wi, const floa
     }
 }
 
-static const float xs[3] = { 0.5F, -1, 2 }, wi[4] = { 0.3F, -0.7F, 1.1F, 0.9F }, wh[4] = { -0.2F, 0.4F, 0.6F, -0.8F }, bs[4] = { 0.1F, 0.2F, -0.3F, 0.05F };
+static const float xs[3] = {0.5F, -1, 2}, wi[4] = {0.3F, -0.7F, 1.1F, 0.9F}, wh[4] = {-0.2F, 0.4F, 0.6F, -0.8F},
+                   bs[4] = {0.1F, 0.2F, -0.3F, 0.05F};
 
 static void lstm_directions(void) {
-    static const char *const names[] = { "forward", "reverse" };
+    static const char *const names[] = {"forward", "reverse"};
     for (int d = 0; d < 2; d++) {
         graph g = graph_new();
         double want[3], got[3];
-        val y = g_op(&g, "lstm", "y", "x", reals(&g, DIMS(3, 1, 1), xs), "initial_h", REALS(&g, DIMS(1, 1), 0.25F), "initial_c", REALS(&g, DIMS(1, 1), -0.5F), "weight_ih",
-                     reals(&g, DIMS(4, 1), wi), "weight_hh", reals(&g, DIMS(4, 1), wh), "bias", reals(&g, DIMS(4), bs), "direction", g_text(&g, names[d]),
-                     "output_sequence", g_number(&g, ASSAY_BOOL, 1), NULL);
+        val y = g_op(&g, "lstm", "y", "x", reals(&g, DIMS(3, 1, 1), xs), "initial_h", REALS(&g, DIMS(1, 1), 0.25F), "initial_c",
+                     REALS(&g, DIMS(1, 1), -0.5F), "weight_ih", reals(&g, DIMS(4, 1), wi), "weight_hh", reals(&g, DIMS(4, 1), wh),
+                     "bias", reals(&g, DIMS(4), bs), "direction", g_text(&g, names[d]), "output_sequence",
+                     g_number(&g, ASSAY_BOOL, 1), NULL);
         scalar(xs, 3, d == 1, wi, wh, bs, 0.25, -0.5, want);
         CU_ASSERT_FATAL(result(&g, y, got, 3));
         for (int i = 0; i < 3; i++) CU_ASSERT(fabs(got[i] - want[i]) < 1e-6);
@@ -56,9 +60,10 @@ static void lstm_both(void) {
     graph g = graph_new();
     double ahead[3], back[3], got[6];
     val w_ih = reals(&g, DIMS(4, 1), wi), w_hh = reals(&g, DIMS(4, 1), wh), bias = reals(&g, DIMS(4), bs);
-    val y = g_op(&g, "lstm", "y", "x", reals(&g, DIMS(3, 1, 1), xs), "initial_h", REALS(&g, DIMS(1, 2), 0.25F, 1), "initial_c", REALS(&g, DIMS(1, 2), -0.5F, 0), "weight_ih", w_ih,
-                 "weight_hh", w_hh, "bias", bias, "weight_ih_back", w_hh, "weight_hh_back", w_ih, "direction", g_text(&g, "bidirectional"), "output_sequence",
-                 g_number(&g, ASSAY_BOOL, 1), NULL);
+    val y = g_op(&g, "lstm", "y", "x", reals(&g, DIMS(3, 1, 1), xs), "initial_h", REALS(&g, DIMS(1, 2), 0.25F, 1), "initial_c",
+                 REALS(&g, DIMS(1, 2), -0.5F, 0), "weight_ih", w_ih, "weight_hh", w_hh, "bias", bias, "weight_ih_back", w_hh,
+                 "weight_hh_back", w_ih, "direction", g_text(&g, "bidirectional"), "output_sequence", g_number(&g, ASSAY_BOOL, 1),
+                 NULL);
     scalar(xs, 3, false, wi, wh, bs, 0.25, -0.5, ahead);
     static const float none[4];
     scalar(xs, 3, true, wh, wi, none, 1, 0, back);
@@ -70,24 +75,32 @@ static void lstm_both(void) {
 static void lstm_refuses(void) {
     graph g = graph_new();
     val x = reals(&g, DIMS(3, 1, 1), xs), h = REALS(&g, DIMS(1, 1), 0), w = reals(&g, DIMS(4, 1), wi);
-    CU_ASSERT(!g_op(&g, "lstm", "y", "x", x, "initial_h", h, "initial_c", h, "weight_ih", reals(&g, DIMS(3, 1), wi), "weight_hh", w, NULL) && strstr(g.err.message, "weight_ih"));
-    CU_ASSERT(!g_op(&g, "lstm", "y", "x", x, "initial_h", h, "initial_c", h, "weight_ih", w, "weight_hh", w, "direction", g_text(&g, "sideways"), NULL) && strstr(g.err.message, "sideways"));
-    CU_ASSERT(!g_op(&g, "lstm", "y", "x", x, "initial_h", h, "initial_c", h, "weight_ih", w, "weight_hh", w, "activation", g_text(&g, "softsign"), NULL) && strstr(g.err.message, "softsign"));
-    CU_ASSERT(!g_op(&g, "lstm", "y", "x", x, "initial_h", h, "initial_c", h, "weight_ih", w, "weight_hh", w, "direction", g_text(&g, "bidirectional"), NULL) &&
+    CU_ASSERT(!g_op(&g, "lstm", "y", "x", x, "initial_h", h, "initial_c", h, "weight_ih", reals(&g, DIMS(3, 1), wi), "weight_hh",
+                    w, NULL) &&
+              strstr(g.err.message, "weight_ih"));
+    CU_ASSERT(!g_op(&g, "lstm", "y", "x", x, "initial_h", h, "initial_c", h, "weight_ih", w, "weight_hh", w, "direction",
+                    g_text(&g, "sideways"), NULL) &&
+              strstr(g.err.message, "sideways"));
+    CU_ASSERT(!g_op(&g, "lstm", "y", "x", x, "initial_h", h, "initial_c", h, "weight_ih", w, "weight_hh", w, "activation",
+                    g_text(&g, "softsign"), NULL) &&
+              strstr(g.err.message, "softsign"));
+    CU_ASSERT(!g_op(&g, "lstm", "y", "x", x, "initial_h", h, "initial_c", h, "weight_ih", w, "weight_hh", w, "direction",
+                    g_text(&g, "bidirectional"), NULL) &&
               strstr(g.err.message, "weight_ih_back"));
     assay_program_free(g.p);
 }
 
 /* ---- lists */
 static val list_of_two(graph *g) {
-    return g_op(g, "make_list", "list", "init_length", g_number(g, ASSAY_I32, 2), "dynamic_length", g_number(g, ASSAY_BOOL, 0), "elem_shape", g_number(g, ASSAY_I32, 3), "dtype",
-                g_text(g, "fp32"), NULL);
+    return g_op(g, "make_list", "list", "init_length", g_number(g, ASSAY_I32, 2), "dynamic_length", g_number(g, ASSAY_BOOL, 0),
+                "elem_shape", g_number(g, ASSAY_I32, 3), "dtype", g_text(g, "fp32"), NULL);
 }
 
 static void lists(void) {
     graph g = graph_new();
     double got[6];
-    val ls = g_op(&g, "list_scatter", "both", "ls", list_of_two(&g), "indices", INTS(&g, 1, 0), "value", REALS(&g, DIMS(2, 3), 1, 2, 3, 4, 5, 6), NULL);
+    val ls = g_op(&g, "list_scatter", "both", "ls", list_of_two(&g), "indices", INTS(&g, 1, 0), "value",
+                  REALS(&g, DIMS(2, 3), 1, 2, 3, 4, 5, 6), NULL);
     ls = g_op(&g, "list_write", "one", "ls", ls, "index", g_number(&g, ASSAY_I32, 1), "value", REALS(&g, DIMS(3), 7, 8, 9), NULL);
     CU_ASSERT_FATAL(result(&g, g_op(&g, "list_gather", "y", "ls", ls, "indices", INTS(&g, 1, 0), NULL), got, 6));
     CU_ASSERT(got[0] == 7 && got[2] == 9 && got[3] == 4 && got[5] == 6);
@@ -101,11 +114,16 @@ static void lists_refuse(void) {
     graph g = graph_new();
     double got[3];
     val ls = list_of_two(&g), row = REALS(&g, DIMS(3), 7, 8, 9);
-    CU_ASSERT(!g_op(&g, "list_write", "bad", "ls", ls, "index", g_number(&g, ASSAY_I32, 0), "value", REALS(&g, DIMS(2), 7, 8), NULL) && strstr(g.err.message, "elements"));
-    CU_ASSERT(!g_op(&g, "list_read", "bad", "ls", row, "index", g_number(&g, ASSAY_I32, 0), NULL) && strstr(g.err.message, "list"));
-    CU_ASSERT(!result(&g, g_op(&g, "list_read", "past", "ls", ls, "index", g_number(&g, ASSAY_I32, 2), NULL), got, 3) && strstr(g.err.message, "outside the list of 2"));
+    CU_ASSERT(
+        !g_op(&g, "list_write", "bad", "ls", ls, "index", g_number(&g, ASSAY_I32, 0), "value", REALS(&g, DIMS(2), 7, 8), NULL) &&
+        strstr(g.err.message, "elements"));
+    CU_ASSERT(!g_op(&g, "list_read", "bad", "ls", row, "index", g_number(&g, ASSAY_I32, 0), NULL) &&
+              strstr(g.err.message, "list"));
+    CU_ASSERT(!result(&g, g_op(&g, "list_read", "past", "ls", ls, "index", g_number(&g, ASSAY_I32, 2), NULL), got, 3) &&
+              strstr(g.err.message, "outside the list of 2"));
     val w = g_op(&g, "list_write", "far", "ls", ls, "index", g_number(&g, ASSAY_I32, 5), "value", row, NULL);
-    CU_ASSERT(!result(&g, g_op(&g, "list_read", "r", "ls", w, "index", g_number(&g, ASSAY_I32, 0), NULL), got, 3) && strstr(g.err.message, "outside the list of 2"));
+    CU_ASSERT(!result(&g, g_op(&g, "list_read", "r", "ls", w, "index", g_number(&g, ASSAY_I32, 0), NULL), got, 3) &&
+              strstr(g.err.message, "outside the list of 2"));
     assay_program_free(g.p);
 }
 

@@ -5,7 +5,11 @@
 #include <string.h>
 
 /* ---- planning: when is a value no longer needed? */
-typedef struct use_map { uint32_t *last; const uint8_t *own; uint32_t step; } use_map;   /* last: step + 1; 0 = not used */
+typedef struct use_map {
+    uint32_t *last;
+    const uint8_t *own;
+    uint32_t step;
+} use_map; /* last: step + 1; 0 = not used */
 enum { NEVER = UINT32_MAX };
 
 static void note_use(use_map *m, const assay_mil_value *v) {
@@ -24,7 +28,7 @@ static void note_op(use_map *m, const assay_mil_op *op) {
 static void plan_release(assay_exec *e, const assay_exec_block *x) {
     uint32_t n_values = e->f->n_values;
     uint8_t *own = assay_xcalloc(n_values + 1u, 1);
-    use_map m = { assay_xcalloc(n_values + 1u, sizeof(uint32_t)), own, 0 };
+    use_map m = {assay_xcalloc(n_values + 1u, sizeof(uint32_t)), own, 0};
     for (uint32_t i = 0; i < x->block->n_inputs; i++) own[x->block->inputs[i]->id] = 1;
     for (uint32_t s = 0; s < x->n; s++)
         for (uint32_t k = 0; k < x->steps[s].op->n_outs; k++) own[x->steps[s].op->outs[k]->id] = 1;
@@ -34,7 +38,7 @@ static void plan_release(assay_exec *e, const assay_exec_block *x) {
         note_op(&m, x->steps[s].op);
     }
     for (uint32_t i = 0; i < x->block->n_outputs; i++) m.last[x->block->outputs[i]->id] = NEVER;
-    for (int fill = 0; fill < 2; fill++) {                              /* count, then list */
+    for (int fill = 0; fill < 2; fill++) { /* count, then list */
         for (uint32_t s = 0; s < x->n && fill; s++) {
             x->steps[s].release = assay_arena_alloc(e->arena, (x->steps[s].n_release + 1u) * sizeof(uint32_t));
             x->steps[s].n_release = 0;
@@ -91,7 +95,7 @@ static bool same_type(const assay_mil_type *a, const assay_mil_type *b) {
 static const char *type_text(const assay_mil_type *t, char out[200]) {
     char shape[160];
     if (!t || t->kind != ASSAY_TYPE_TENSOR) return "not a tensor";
-    assay_shape s = { t->rank, { 0 } };
+    assay_shape s = {t->rank, {0}};
     memcpy(s.d, t->dims, sizeof s.d);
     const char *name = assay_mil_dtype_name(t->dtype);
     snprintf(out, 200, "%s%s", name ? name : "?", assay_shape_print(&s, shape));
@@ -120,7 +124,8 @@ static assay_status find_def(assay_exec_step *s, assay_error *err) {
     s->def = assay_optable_find(s->op->type);
     if (!s->def) return assay_fail(err, ASSAY_E_UNSUPPORTED, "unknown op%s", assay_optable_suggest(hint, s->op->type));
     if (!s->def->eval)
-        return assay_fail(err, ASSAY_E_UNSUPPORTED, "the reference executor has no kernel for this op (it would stand in plugins/ops/op_*.c)");
+        return assay_fail(err, ASSAY_E_UNSUPPORTED,
+                          "the reference executor has no kernel for this op (it would stand in plugins/ops/op_*.c)");
     return ASSAY_OK;
 }
 
@@ -176,8 +181,8 @@ static assay_mil_value *bind_value(assay_exec *e, const assay_mil_value *v) {
     if (!may_be_parameter(c->type)) return c;
     assay_mil_op *fake = assay_arena_alloc(p->arena, sizeof *fake);
     assay_mil_attr *val = assay_arena_alloc(p->arena, sizeof *val);
-    *val = (assay_mil_attr){ "val", assay_const_tensor(p, &s->t) };
-    *fake = (assay_mil_op){ .type = "const", .attrs = val, .n_attrs = 1 };
+    *val = (assay_mil_attr){"val", assay_const_tensor(p, &s->t)};
+    *fake = (assay_mil_op){.type = "const", .attrs = val, .n_attrs = 1};
     c->producer = fake;
     return c;
 }
@@ -201,7 +206,8 @@ static assay_status settle_types(assay_exec *e, const assay_exec_step *s, const 
     *op = bind_op(e, s->op);
     ASSAY_TRY(infer_step(e->run_types, s, *op, err));
     for (uint32_t k = 0; k < s->op->n_outs && !(s->def->flags & ASSAY_OP_CONTROL); k++)
-        if (s->types[k]->kind == ASSAY_TYPE_TENSOR && !type_known(s->types[k])) return assay_op_fail(err, s->op, "the size of its output is not known when it runs");
+        if (s->types[k]->kind == ASSAY_TYPE_TENSOR && !type_known(s->types[k]))
+            return assay_op_fail(err, s->op, "the size of its output is not known when it runs");
     return ASSAY_OK;
 }
 
@@ -212,10 +218,15 @@ static assay_status check_result(const assay_mil_op *op, uint32_t k, const assay
     bool fits = want->rank == t->rank;
     for (uint32_t i = 0; fits && i < t->rank; i++) fits = assay_dims_agree(want->dims[i], t->shape[i]);
     char text[160];
-    return fits ? ASSAY_OK : assay_op_fail(err, op, "output '%s' came out as %s", op->outs[k]->name, assay_shape_text(t->rank, t->shape, text));
+    return fits ? ASSAY_OK
+                : assay_op_fail(err, op, "output '%s' came out as %s", op->outs[k]->name,
+                                assay_shape_text(t->rank, t->shape, text));
 }
 
-typedef struct nested { assay_exec *e; const assay_exec_step *s; } nested;
+typedef struct nested {
+    assay_exec *e;
+    const assay_exec_step *s;
+} nested;
 
 static assay_status run_nested(void *ctx, uint32_t i, assay_error *err) {
     const nested *n = ctx;
@@ -235,19 +246,29 @@ static assay_status check_literals(const assay_mil_op *op, assay_error *err) {
 }
 
 static assay_status run_step(assay_exec *e, const assay_exec_step *s, assay_error *err) {
-    nested inner = { e, s };
+    nested inner = {e, s};
     const assay_mil_op *op;
     ASSAY_TRY(check_literals(s->op, err));
     ASSAY_TRY(settle_types(e, s, &op, err));
-    assay_scratch scratch = { 0 };
+    assay_scratch scratch = {0};
     assay_slot *outs = assay_xcalloc(op->n_outs + 1u, sizeof *outs);
     int32_t *held = assay_xcalloc(op->n_outs + 1u, sizeof *held);
     for (uint32_t k = 0; k < op->n_outs; k++) held[k] = assay_exec_held(e, op->outs[k]);
-    assay_eval ev = { .op = op, .k = e->k, .threads = e->o.threads, .n_out = op->n_outs, .out_types = s->types, .out_dtypes = held,
-                      .slots = e->slots, .outs = outs, .scratch = &scratch, .pool = e->pool, .run_block = run_nested, .run_ctx = &inner };
+    assay_eval ev = {.op = op,
+                     .k = e->k,
+                     .threads = e->o.threads,
+                     .n_out = op->n_outs,
+                     .out_types = s->types,
+                     .out_dtypes = held,
+                     .slots = e->slots,
+                     .outs = outs,
+                     .scratch = &scratch,
+                     .pool = e->pool,
+                     .run_block = run_nested,
+                     .run_ctx = &inner};
     if (err) err->code = ASSAY_OK;
     assay_status st = s->def->eval(&ev, err);
-    if (st != ASSAY_OK && err && err->code == ASSAY_OK)                 /* a failure without words would pass for success in assay_wrap */
+    if (st != ASSAY_OK && err && err->code == ASSAY_OK) /* a failure without words would pass for success in assay_wrap */
         assay_fail(err, st, "out of memory, or an argument without a value");
     for (uint32_t k = 0; k < op->n_outs; k++) {
         const assay_mil_value *v = s->op->outs[k];
