@@ -11,7 +11,6 @@ static const assay_opt opts[] = {
 };
 
 static int run(const assay_args *a) {
-    assay_registry *r = assay_cli_registry(a);
     assay_plan p = {0};
     assay_error err = {0};
     char *host = NULL;
@@ -22,7 +21,7 @@ static int run(const assay_args *a) {
     assay_status st = assay_plan_load(a->pos[0], &p, &err);
     if (st == ASSAY_OK) st = assay_cli_host(a, &p, &host, &err);
     if (st == ASSAY_OK) {
-        j = assay_judging_new(&p, host, a->gate_path, r);
+        j = assay_judging_new(&p, host, a->gate_path);
         st = assay_judging_step(j, true, &missing, &gate, &err);
     }
     if (st == ASSAY_OK) st = assay_judging_receipt(j, &receipt, &err);
@@ -31,7 +30,6 @@ static int run(const assay_args *a) {
     assay_json_free(receipt);
     assay_judging_free(j);
     assay_plan_free(&p);
-    assay_registry_free(r);
     free(host);
     return code;
 }

@@ -17,9 +17,9 @@ static const assay_opt opts[] = {
 
 static void note(void *ctx, const char *what) { assay_progress_note(ctx, what); }
 
-static assay_status list_trials(const assay_args *a, const assay_plan *p, const assay_registry *r, assay_json *out, assay_error *err) {
+static assay_status list_trials(const assay_args *a, const assay_plan *p, assay_json *out, assay_error *err) {
     assay_json *jobs = NULL;
-    assay_status st = assay_drive_missing(p, "none", a->gate_path, r, &jobs, err);
+    assay_status st = assay_drive_missing(p, "none", a->gate_path, &jobs, err);
     for (size_t i = 0; st == ASSAY_OK && i < assay_json_len(jobs); i++) {
         const assay_json *job = assay_json_at(jobs, i);
         st = assay_job_write(p, job, err);
@@ -51,7 +51,7 @@ static int run(const assay_args *a) {
     assay_registry *r = assay_cli_registry(a);
     assay_progress_view view;
     assay_progress_open(&view, stderr, assay_color_on(STDERR_FILENO), a->quiet);
-    assay_plan_options o = {.script = a->pos[0], .out = assay_arg(a, "out"), .set = set, .n_set = (size_t)n_set, .gate_path = a->gate_path, .registry = r,
+    assay_plan_options o = {.script = a->pos[0], .out = assay_arg(a, "out"), .set = set, .n_set = (size_t)n_set, .registry = r,
                             .note = note, .ctx = &view};
     char *dir = NULL;
     assay_plan p = {0};
@@ -59,7 +59,7 @@ static int run(const assay_args *a) {
     assay_json *trials = assay_json_array();
     assay_status st = assay_plan_make(&o, &dir, &err);
     if (st == ASSAY_OK) st = assay_plan_load(dir, &p, &err);
-    if (st == ASSAY_OK && assay_flag(a, "trials")) st = list_trials(a, &p, r, trials, &err);
+    if (st == ASSAY_OK && assay_flag(a, "trials")) st = list_trials(a, &p, trials, &err);
     assay_progress_close(&view);
     int code = st == ASSAY_OK ? show(a, &p, trials) : assay_cli_fail(a, &err);
     assay_json_free(trials);

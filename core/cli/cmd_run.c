@@ -115,7 +115,7 @@ static int run(const assay_args *a) {
     assay_registry *r = assay_cli_registry(a);
     assay_progress_view view;
     assay_progress progress = assay_progress_open(&view, stderr, assay_color_on(STDERR_FILENO), a->quiet);
-    assay_plan_options o = {.script = a->pos[0], .out = assay_arg(a, "out"), .set = set, .n_set = (size_t)n_set, .gate_path = a->gate_path, .registry = r,
+    assay_plan_options o = {.script = a->pos[0], .out = assay_arg(a, "out"), .set = set, .n_set = (size_t)n_set, .registry = r,
                             .chosen = say_dir, .note = say_step, .ctx = &view};
     char *dir = NULL, *host = NULL;
     assay_json *receipt = NULL;

@@ -30,19 +30,17 @@ static void print_jobs(const assay_args *a, const assay_json *jobs) {
 }
 
 static int run(const assay_args *a) {
-    assay_registry *r = assay_cli_registry(a);
     assay_plan p = {0};
     assay_error err = {0};
     assay_json *jobs = NULL;
     const char *backend = assay_arg(a, "backend"), *named = assay_arg(a, "host");
     char *host = named ? assay_xstrdup(named) : assay_host_name(backend ? backend : "reference");
     assay_status st = assay_plan_load(a->pos[0], &p, &err);
-    if (st == ASSAY_OK) st = assay_drive_missing(&p, host, a->gate_path, r, &jobs, &err);
+    if (st == ASSAY_OK) st = assay_drive_missing(&p, host, a->gate_path, &jobs, &err);
     for (size_t i = 0; st == ASSAY_OK && i < assay_json_len(jobs); i++) st = assay_job_write(&p, assay_json_at(jobs, i), &err);
     if (st == ASSAY_OK) print_jobs(a, jobs);
     assay_json_free(jobs);
     assay_plan_free(&p);
-    assay_registry_free(r);
     free(host);
     return st == ASSAY_OK ? ASSAY_EXIT_OK : assay_cli_fail(a, &err);
 }

@@ -129,7 +129,7 @@ assay_status assay_drive_run(const assay_drive *d, assay_json **receipt, assay_e
     assay_status st = take_lock(s->plan, &lock, err);
     if (st != ASSAY_OK) return st;
     sweep(s->plan, s->host);
-    assay_judging *j = assay_judging_new(s->plan, s->host, s->gate_path, s->registry);
+    assay_judging *j = assay_judging_new(s->plan, s->host, s->gate_path);
     st = take_turns(d, j, err);
     if (st == ASSAY_OK) st = assay_judging_receipt(j, receipt, err);
     if (st == ASSAY_OK) st = assay_receipt_write(s->plan, s->host, *receipt, err);
@@ -148,8 +148,8 @@ static void add_unique(assay_json *jobs, const assay_json *more) {
     }
 }
 
-assay_status assay_drive_missing(const assay_plan *p, const char *host, const char *gate_path, const assay_registry *r, assay_json **jobs, assay_error *err) {
-    assay_judging *j = assay_judging_new(p, host, gate_path, r);
+assay_status assay_drive_missing(const assay_plan *p, const char *host, const char *gate_path, assay_json **jobs, assay_error *err) {
+    assay_judging *j = assay_judging_new(p, host, gate_path);
     assay_json *all = assay_json_array();
     assay_status st = assay_judging_missing(j, all, err);
     assay_json *unique = assay_json_array();

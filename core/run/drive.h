@@ -19,5 +19,5 @@ typedef struct assay_drive {
 /* Holds the directory's lock for the whole run; ASSAY_E_INPUT when another run has it. Writes the receipt. */
 assay_status assay_drive_run(const assay_drive *d, assay_json **receipt, assay_error *err);
 /* The jobs without a folder that the gates of the plan are known to need now (for `trials`), each once. */
-assay_status assay_drive_missing(const assay_plan *p, const char *host, const char *gate_path, const assay_registry *r, assay_json **jobs, assay_error *err);
+assay_status assay_drive_missing(const assay_plan *p, const char *host, const char *gate_path, assay_json **jobs, assay_error *err);
 #endif

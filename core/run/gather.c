@@ -113,9 +113,8 @@ static const assay_json *pick_output(const assay_json *trial, const char *name) 
 
 typedef struct payload { const char *origin, *sha256; char *path; } payload;
 
-static assay_status add_output(const assay_need *n, const assay_json *out, const payload *f, assay_evidence_set *set, assay_json *row, assay_error *err) {
+static assay_status add_output(const assay_need *n, const payload *f, assay_evidence_set *set, assay_json *row, assay_error *err) {
     assay_own_tensor own = {0};
-    (void)out;
     assay_status st = read_tensor(f->path, f->sha256, &own, err);
     if (st != ASSAY_OK) return st;
     note_ok(row, f->origin, f->sha256);
@@ -170,7 +169,7 @@ static assay_status add_payload(assay_gather *g, const assay_need *n, const char
     if (!assay_path_is_inside(name)) return assay_fail(err, ASSAY_E_INPUT, "trial %s: file name '%s' leaves its folder", id, name);
     payload f = {.origin = assay_json_string(trial, "origin", ""), .sha256 = assay_json_string(file, "sha256", "")};
     f.path = assay_xprintf("%s/evidence/%s/%s/%s", g->plan->dir, g->host, id, name);
-    assay_status st = n->query.kind == ASSAY_K_OUTPUT ? add_output(n, file, &f, set, row, err)
+    assay_status st = n->query.kind == ASSAY_K_OUTPUT ? add_output(n, &f, set, row, err)
                       : n->query.kind == ASSAY_K_PLAN ? add_table(n, &f, set, row, err)
                                                       : add_samples(n, trial, &f, set, row, err);
     free(f.path);

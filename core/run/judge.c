@@ -9,12 +9,11 @@
 
 #define GATE_TIMEOUT_S 1800.0
 
-assay_judging *assay_judging_new(const assay_plan *p, const char *host, const char *gate_path, const assay_registry *r) {
+assay_judging *assay_judging_new(const assay_plan *p, const char *host, const char *gate_path) {
     assay_judging *j = assay_xcalloc(1, sizeof *j);
     j->plan = p;
     j->host = assay_xstrdup(host);
     j->gate_path = gate_path;
-    j->registry = r;
     j->rows = assay_json_array();
     j->asked = assay_json_array();
     j->kills = assay_json_array();

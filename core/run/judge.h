@@ -11,7 +11,7 @@
 #define ASSAY_RECEIPT_SCHEMA "assay-receipt/1"
 
 typedef struct assay_judging assay_judging;
-assay_judging *assay_judging_new(const assay_plan *p, const char *host, const char *gate_path, const assay_registry *r);
+assay_judging *assay_judging_new(const assay_plan *p, const char *host, const char *gate_path);
 void assay_judging_free(assay_judging *j);
 /* Goes on as far as the evidence reaches. *missing: jobs that the first undecided gate (named by *gate) needs, borrowed until
  * the next call; NULL when everything is decided. With `partial`, gates without their evidence are not-measured

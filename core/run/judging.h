@@ -4,7 +4,7 @@
 #include "run/judge.h"
 
 struct assay_judging {
-    const assay_plan *plan; char *host; const char *gate_path; const assay_registry *registry;
+    const assay_plan *plan; char *host; const char *gate_path;
     assay_json *rows, *asked;                    /* one per decided gate, in plan order */
     assay_json *kills, *information, *compares;
     assay_json *extra;                           /* evidence read besides: after a kill, for information, for compares */

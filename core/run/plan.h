@@ -41,7 +41,6 @@ typedef struct assay_plan_options {
     const char *out;                             /* run directory, must not exist; NULL: runs/<experiment>-<next free k> */
     const char *const *set; size_t n_set;        /* NAME=value of --set */
     const char *scripts_dir;                     /* NULL: found beside the program */
-    const char *gate_path;                       /* --gate-path, for the worker that asks gates for their needs; may be NULL */
     assay_registry *registry;
     void (*chosen)(void *ctx, const char *dir);  /* told the directory before anything is materialised; may be NULL */
     void (*note)(void *ctx, const char *what);   /* progress ("arm fused"); may be NULL */
