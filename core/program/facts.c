@@ -1,6 +1,7 @@
 /* Facts of a program as JSON, for `assay inspect` and for trials: names follow the truth files of the corpus. Weights are not
  * read: their places and types are. */
 #include "program/facts.h"
+#include "program/facts_more.h"
 #include "program/internal.h"
 #include "program/optable.h"
 #include "base/digest.h"
@@ -11,12 +12,13 @@
 static assay_json *dims_json(uint32_t rank, const int64_t *dims) {
     assay_json *a = assay_json_array();
     for (uint32_t i = 0; i < rank; i++)
-        assay_json_append(a, dims[i] >= 0 ? assay_json_new_number((double)dims[i]) : assay_json_new_string(dims[i] == ASSAY_DIM_UNKNOWN ? "?" : "..."));
+        assay_json_append(a, dims[i] >= 0 ? assay_json_new_number((double)dims[i])
+                                          : assay_json_new_string(dims[i] == ASSAY_DIM_UNKNOWN ? "?" : "..."));
     return a;
 }
 
 assay_json *assay_type_json(const assay_mil_type *t) {
-    static const char *const kinds[] = { "", "tensor", "list", "tuple", "dict", "state" };
+    static const char *const kinds[] = {"", "tensor", "list", "tuple", "dict", "state"};
     assay_json *j = assay_json_object();
     assay_json_set_string(j, "kind", kinds[t->kind]);
     if (t->kind == ASSAY_TYPE_TENSOR) {
@@ -44,7 +46,8 @@ static assay_json *values_json(assay_mil_value *const *values, uint32_t n) {
 
 /* ---- features */
 static const char *feature_kind(int32_t kind) {
-    static const char *const names[] = { "", "multiArrayType", "imageType", "dictionaryType", "int64Type", "doubleType", "stringType", "sequenceType", "stateType" };
+    static const char *const names[] = {"",           "multiArrayType", "imageType",    "dictionaryType", "int64Type",
+                                        "doubleType", "stringType",     "sequenceType", "stateType"};
     return names[kind];
 }
 
@@ -142,6 +145,9 @@ static assay_json *function_json(assay_program *p, const assay_mil_function *f) 
     for (uint32_t i = 0; i < f->block->n_outputs; i++) assay_json_append(outs, assay_json_new_string(f->block->outputs[i]->name));
     assay_json_set(j, "output_types", values_json(f->block->outputs, f->block->n_outputs));
     add_histograms(j, f);
+    assay_json_set(j, "attention_sites", assay_sites_json(f));
+    assay_json_set(j, "layout_ops", assay_layout_json(f));
+    assay_json_set(j, "compression", assay_compression_json(f));
     const assay_signature *s = assay_program_signature(p, f);
     if (s) assay_json_set(j, "features", features_json(s));
     return j;
@@ -167,7 +173,8 @@ static assay_json *weight_file_json(const assay_program *p, size_t i, int detail
     size_t n;
     assay_error err;
     assay_json *j = assay_json_object();
-    assay_status s = assay_blob_walk(p, i, &name, &size, &version, detail >= ASSAY_FACTS_PLACES ? &entries : NULL, &n, &why, &err);
+    assay_status s =
+        assay_blob_walk(p, i, &name, &size, &version, detail >= ASSAY_FACTS_PLACES ? &entries : NULL, &n, &why, &err);
     assay_json_set_string(j, "file", name);
     if (s || why) {
         assay_json_set_string(j, s ? "damaged" : "absent", s ? err.message : why);
@@ -181,13 +188,15 @@ static assay_json *weight_file_json(const assay_program *p, size_t i, int detail
     for (size_t k = 0; k < n; k++) {
         assay_json *e = assay_json_append(list, entry_json(&entries[k]));
         char hex[65];
-        if (detail >= ASSAY_FACTS_DIGESTS && !assay_blob_digest(p, i, &entries[k], hex, &err)) assay_json_set_string(e, "sha256", hex);
+        if (detail >= ASSAY_FACTS_DIGESTS && !assay_blob_digest(p, i, &entries[k], hex, &err))
+            assay_json_set_string(e, "sha256", hex);
     }
     free(entries);
     return j;
 }
 
-static void add_reference(assay_json *list, const assay_mil_function *f, const assay_mil_op *op, const char *param, const assay_mil_const *c, bool digests) {
+static void add_reference(assay_json *list, const assay_mil_function *f, const assay_mil_op *op, const char *param,
+                          const assay_mil_const *c, bool digests) {
     if (!c->blob_file) return;
     assay_json *j = assay_json_append(list, assay_json_object());
     assay_json_set_string(j, "function", f->name);
@@ -214,7 +223,8 @@ static assay_json *references_json(const assay_program *p, bool digests) {
             for (uint32_t a = 0; a < op->n_attrs; a++) add_reference(list, f, op, op->attrs[a].key, op->attrs[a].value, digests);
             for (uint32_t a = 0; a < op->n_args; a++)
                 for (uint32_t b = 0; b < op->args[a].n; b++)
-                    if (op->args[a].items[b].literal) add_reference(list, f, op, op->args[a].key, op->args[a].items[b].literal, digests);
+                    if (op->args[a].items[b].literal)
+                        add_reference(list, f, op, op->args[a].key, op->args[a].items[b].literal, digests);
         }
     }
     return list;
@@ -231,9 +241,11 @@ assay_json *assay_program_facts_full(const assay_program *p, int detail) {
     assay_json_set_string(j, "model_type", "mlProgram");
     assay_json_set_bool(j, "is_multifunction", p->n_functions > 1);
     assay_json_set_string(j, "default_function", p->default_function);
-    assay_json *own = assay_json_set(j, "metadata", assay_json_object()), *user = assay_json_set(j, "user_metadata", assay_json_object());
+    assay_json *own = assay_json_set(j, "metadata", assay_json_object()),
+               *user = assay_json_set(j, "user_metadata", assay_json_object());
     for (uint32_t i = 0; i < p->n_metadata; i++)
         assay_json_set_string(is_own_key(p->metadata[i].key) ? own : user, p->metadata[i].key, p->metadata[i].value);
+    assay_json_set(j, "converter", assay_versions_json(p));
     assay_json *functions = assay_json_set(j, "functions", assay_json_object());
     for (uint32_t i = 0; i < p->n_functions; i++)
         assay_json_set(functions, p->functions[i]->name, function_json((assay_program *)(uintptr_t)p, p->functions[i]));
