@@ -1,7 +1,8 @@
 /* plugins/ops/kernels/kernels.h: the arithmetic of the reference executor, one table per instruction-set level (portable,
  * avx2, avx512, neon), chosen at start-up. Every level gives the same bits (architecture.md section 7): matmul has one
  * accumulator per output element, k ascending, fma; other reductions use 16 virtual lanes (8 for float64) and a fixed tree;
- * exp is ours. `threads` never changes a bit either. A NaN in a result is the positive quiet one. All pointers are to contiguous memory unless a leading dimension is given. */
+ * exp is ours. `threads` never changes a bit either. A NaN in a result is the positive quiet one. All pointers are to
+ * contiguous memory unless a leading dimension is given. */
 #ifndef ASSAY_KERNELS_H
 #define ASSAY_KERNELS_H
 #include <stdint.h>
