@@ -2,7 +2,10 @@
 #include "cli/cli.h"
 #include "base/fs.h"
 #include "base/names.h"
-#include "program/program.h"
+#include "cli/tensor_files.h"
+#include "ops/builtin.h"
+#include "program/diff.h"
+#include "tensor/safetensors.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +18,9 @@ static assay_status receipt_of_dir(const char *dir, assay_json **out, assay_erro
     size_t n = 0, receipts = 0;
     assay_status st = assay_list_dir(dir, &names, &n, err);
     for (size_t i = 0; i < n; i++) {
-        if (!assay_starts_with(names[i], "receipt.") || !assay_ends_with(names[i], ".json") || assay_streq(names[i], "receipt.json")) continue;
+        if (!assay_starts_with(names[i], "receipt.") || !assay_ends_with(names[i], ".json") ||
+            assay_streq(names[i], "receipt.json"))
+            continue;
         if (receipts++ == 0) found = assay_path_join(dir, names[i]);
     }
     assay_list_free(names, n);
@@ -26,30 +31,22 @@ static assay_status receipt_of_dir(const char *dir, assay_json **out, assay_erro
     return st;
 }
 
-static assay_status facts_of_program(const char *path, assay_json **out, assay_error *err) {
-    assay_program *p = NULL;
-    char hex[65];
-    assay_status st = assay_program_read(path, &p, err);
-    if (st == ASSAY_OK) {
-        assay_json *j = assay_json_object();
-        assay_json_set_string(j, "schema", "program");
-        assay_program_digest(p, hex);
-        assay_json_set_string(j, "structural", hex);
-        assay_json_set(j, "facts", assay_program_facts(p));
-        *out = j;
-    }
-    assay_program_free(p);
-    return st;
-}
-
 static assay_status read_side(const char *path, assay_json **out, assay_error *err) {
+    assay_status refused = assay_refuse_checkpoint(path, err);
+    if (refused != ASSAY_OK) return refused;
     if (!assay_exists(path)) return assay_fail(err, ASSAY_E_INPUT, "%s: no such file or folder", path);
     char *plan = assay_path_join(path, "plan.json");
     bool run_dir = assay_is_dir(path) && assay_is_file(plan);
     free(plan);
     if (run_dir) return receipt_of_dir(path, out, err);
-    if (assay_ends_with(path, ".json")) return assay_json_read_file(path, out, err);
-    return facts_of_program(path, out, err);
+    if (assay_ends_with(path, ".json") && !assay_is_safetensors(path)) return assay_json_read_file(path, out, err);
+    assay_json *tensors;
+    assay_status st = assay_tensor_file_json(path, true, &tensors, err);
+    if (st != ASSAY_OK) return st;
+    *out = assay_json_object();
+    assay_json_set_string(*out, "schema", "tensors");
+    assay_json_set(*out, "tensors", tensors);
+    return ASSAY_OK;
 }
 
 /* ---- comparing */
@@ -120,12 +117,40 @@ static int show(const assay_args *a, const assay_json *lines, const char *what) 
     } else {
         print_lines(lines);
         bool receipt = assay_starts_with(what, "assay-receipt/");
-        printf("%s%s\n", n ? "different" : "equal", receipt ? " (identity and the digests of the files that hold it left aside)" : "");
+        printf("%s%s\n", n ? "different" : "equal",
+               receipt ? " (identity and the digests of the files that hold it left aside)" : "");
     }
     return n ? 1 : ASSAY_EXIT_OK;
 }
 
+/* ---- programs, by data flow */
+static bool is_program(const char *path) {
+    static const char *const ends[] = {".mlpackage", ".mlmodel", ".mlmodelc", ".mil", ".mlpackage/", ".mlmodelc/"};
+    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
+        if (assay_ends_with(path, ends[i])) return true;
+    return false;
+}
+
+static int programs(const assay_args *a) {
+    assay_program *p = NULL, *q = NULL;
+    assay_error err = {0};
+    assay_json *lines = assay_json_array();
+    assay_ops_register();
+    int code = assay_program_read(a->pos[0], &p, &err) == ASSAY_OK && assay_program_read(a->pos[1], &q, &err) == ASSAY_OK
+                   ? ASSAY_EXIT_OK
+                   : assay_cli_fail(a, &err);
+    if (code == ASSAY_EXIT_OK) {
+        assay_program_diff(p, q, lines);
+        code = show(a, lines, "program");
+    }
+    assay_json_free(lines);
+    assay_program_free(p);
+    assay_program_free(q);
+    return code;
+}
+
 static int run(const assay_args *a) {
+    if (is_program(a->pos[0]) && is_program(a->pos[1])) return programs(a);
     assay_json *x = NULL, *y = NULL, *lines = assay_json_array();
     assay_error err = {0};
     int code = ASSAY_EXIT_OK;
@@ -133,7 +158,8 @@ static int run(const assay_args *a) {
     if (st == ASSAY_OK) st = read_side(a->pos[1], &y, &err);
     const char *what = assay_json_string(x, "schema", ""), *other = assay_json_string(y, "schema", "");
     if (st == ASSAY_OK && !assay_streq(what, other))
-        st = assay_fail(&err, ASSAY_E_INPUT, "%s is \"%s\" and %s is \"%s\": only like can be compared with like", a->pos[0], what, a->pos[1], other);
+        st = assay_fail(&err, ASSAY_E_INPUT, "%s is \"%s\" and %s is \"%s\": only like can be compared with like", a->pos[0],
+                        what, a->pos[1], other);
     if (st == ASSAY_OK) {
         if (assay_starts_with(what, "assay-receipt/")) {
             drop_identity(x);
@@ -150,4 +176,12 @@ static int run(const assay_args *a) {
     return code;
 }
 
-const assay_command assay_cmd_diff = {"diff", "A B", "what differs between two receipts, programs or device tables (exit 1: something)", NULL, 2, 2, run, false};
+const assay_command assay_cmd_diff = {
+    "diff",
+    "A B",
+    "what differs between two receipts, programs (by data flow), files of tensors or device tables (exit 1: something)",
+    NULL,
+    2,
+    2,
+    run,
+    false};

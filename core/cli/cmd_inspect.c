@@ -1,6 +1,7 @@
 /* assay inspect PATH: what a package, model file, MIL text or tensor holds. Weights are not read unless asked. */
 #include "cli/cli.h"
 #include "cli/inspect_dot.h"
+#include "cli/tensor_files.h"
 #include "base/digest.h"
 #include "base/fs.h"
 #include "base/names.h"
@@ -8,6 +9,7 @@
 #include "program/facts.h"
 #include "program/sites.h"
 #include "tensor/npy.h"
+#include "tensor/safetensors.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -43,6 +45,34 @@ static int inspect_npy(const assay_args *a, const char *path) {
                hex);
     assay_json_free(j);
     assay_tensor_free(&t);
+    return ASSAY_EXIT_OK;
+}
+
+static void print_tensor(const assay_json *e) {
+    char *shape = assay_json_print(assay_json_get(e, "shape"));
+    const char *sha = assay_json_string(e, "sha256", NULL);
+    printf("  %-5s %-20s %s%s%s\n", assay_json_string(e, "dtype", ""), shape, assay_json_key(e), sha ? "  sha256 " : "",
+           sha ? sha : "");
+    free(shape);
+}
+
+static int inspect_safetensors(const assay_args *a, const char *path) {
+    assay_json *tensors, *j = assay_json_object();
+    assay_error err;
+    if (assay_tensor_file_json(path, assay_flag(a, "weights"), &tensors, &err)) {
+        assay_json_free(j);
+        return assay_cli_fail(a, &err);
+    }
+    assay_json_set_string(j, "schema", "assay-inspect/1");
+    assay_json_set_string(j, "format", "safetensors");
+    assay_json_set(j, "tensors", tensors);
+    if (a->json)
+        assay_cli_print_json(j);
+    else {
+        printf("%s: %zu tensors\n", path, assay_json_len(tensors));
+        for (const assay_json *e = assay_json_first(tensors); e; e = assay_json_next(e)) print_tensor(e);
+    }
+    assay_json_free(j);
     return ASSAY_EXIT_OK;
 }
 
@@ -280,7 +310,14 @@ static int run(const assay_args *a) {
     size_t len = strlen(a->pos[0]);
     char *path = assay_xstrdup(a->pos[0]);
     while (len > 1 && path[len - 1] == '/') path[--len] = 0;
-    int code = assay_ends_with(path, ".npy") ? inspect_npy(a, path) : inspect_program(a, path);
+    assay_error err;
+    int code;
+    if (assay_refuse_checkpoint(path, &err))
+        code = assay_cli_fail(a, &err);
+    else if (assay_is_safetensors(path))
+        code = inspect_safetensors(a, path);
+    else
+        code = assay_ends_with(path, ".npy") ? inspect_npy(a, path) : inspect_program(a, path);
     free(path);
     return code;
 }
@@ -288,7 +325,7 @@ static int run(const assay_args *a) {
 const assay_command assay_cmd_inspect = {
     .name = "inspect",
     .args = "PATH",
-    .summary = "what a package, .mlmodel, .mlmodelc, .mil or .npy holds",
+    .summary = "what a package, .mlmodel, .mlmodelc, .mil, .safetensors or .npy holds",
     .opts = opts,
     .min_args = 1,
     .max_args = 1,

@@ -151,6 +151,16 @@ static void hash_function(const assay_mil_function *f, hash *out) {
     free(h.ops);
 }
 
+void assay_function_hashes(const assay_mil_function *f, char (*out)[65]) {
+    hasher h = {.values = assay_xcalloc(f->n_values + 1, sizeof *h.values)};
+    hash body;
+    hash_inputs(&h, f->inputs, f->n_inputs);
+    hash_block(&h, f->block, &body);
+    for (uint32_t i = 0; i < f->n_values; i++) memcpy(out[i], h.values[i].hex, sizeof out[i]);
+    free(h.values);
+    free(h.ops);
+}
+
 void assay_program_digest(const assay_program *p, char hex[65]) {
     hash *all = assay_xcalloc(p->n_functions + 1, sizeof *all);
     for (uint32_t i = 0; i < p->n_functions; i++) hash_function(p->functions[i], &all[i]);

@@ -53,4 +53,7 @@ bool assay_text_is_clean(const void *text, size_t len);   /* valid UTF-8 without
 /* ---- build.c */
 /* A program that holds nothing yet. */
 assay_program *assay_program_empty(const char *source);
+
+/* ---- digest.c: by value id, the hash of what each value is computed from; "" for constants. */
+void assay_function_hashes(const assay_mil_function *f, char (*out)[65]);
 #endif
