@@ -7,3 +7,5 @@ set_tests_properties(identity PROPERTIES LABELS unit TIMEOUT 300)
 add_test(NAME identity.receipts COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/identity/receipts.sh $<TARGET_FILE:assay> $<TARGET_FILE:digests>
   ${CMAKE_SOURCE_DIR} ${CMAKE_BINARY_DIR})
 set_tests_properties(identity.receipts PROPERTIES LABELS cli TIMEOUT 300)
+add_test(NAME identity.arm64 COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/identity/arm64.sh $<TARGET_FILE:assay> ${CMAKE_SOURCE_DIR} ${CMAKE_BINARY_DIR})
+set_tests_properties(identity.arm64 PROPERTIES LABELS cli TIMEOUT 500 SKIP_RETURN_CODE 77)

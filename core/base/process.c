@@ -120,6 +120,18 @@ static int add_signals(posix_spawnattr_t *attr) {
     return e;
 }
 
+/* Under a user-mode emulator this program cannot be executed by its path: $ASSAY_EMULATOR (a full path) is put before it.
+ * The caller frees the array. */
+static char **full_command(const char *const *argv) {
+    const char *emulator = getenv("ASSAY_EMULATOR");
+    size_t n = 0, skip = emulator && *emulator ? 1 : 0;
+    while (argv[n]) n++;
+    char **out = assay_xcalloc(n + 2, sizeof *out);
+    memcpy(out + skip, argv, n * sizeof *out);
+    if (skip) memcpy(out, &emulator, sizeof *out);
+    return out;
+}
+
 static int spawn(const assay_run_args *a, int pipe_end, pid_t *pid) {
     posix_spawn_file_actions_t fa;
     posix_spawnattr_t attr;
@@ -127,12 +139,12 @@ static int spawn(const assay_run_args *a, int pipe_end, pid_t *pid) {
     posix_spawnattr_init(&attr);
     char parent[48];
     snprintf(parent, sizeof parent, PARENT_VARIABLE "=%ld", (long)getpid());
-    char **env = merged_environment(a->env, parent), *const *argv;
-    memcpy(&argv, &a->argv, sizeof argv);
+    char **env = merged_environment(a->env, parent), **argv = full_command(a->argv);
     int e = add_files(&fa, a, pipe_end);
     if (!e) e = add_signals(&attr);
-    if (!e) e = posix_spawn(pid, a->argv[0], &fa, &attr, argv, env);
+    if (!e) e = posix_spawn(pid, argv[0], &fa, &attr, argv, env);
     free(env);
+    free(argv);
     posix_spawnattr_destroy(&attr);
     posix_spawn_file_actions_destroy(&fa);
     return e;

@@ -59,6 +59,7 @@ static const char tail[] =
     ".SH ENVIRONMENT\n"
     ".TP\n.B ASSAY_GATE_PATH\nfolders with plugins, after \\-\\-gate\\-path\n"
     ".TP\n.B ASSAY_ISA\nportable, avx2, avx512 or neon: instruction\\-set level of the reference backend (results do not change)\n"
+    ".TP\n.B ASSAY_EMULATOR\nfull path of a user\\-mode emulator that runs this program: put before it when it starts its workers\n"
     ".TP\n.B NO_COLOR\nno colour\n"
     ".SH SEE ALSO\nThe tutorial, how\\-tos and reference pages in the documentation folder.\n";
 

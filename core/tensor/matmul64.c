@@ -7,12 +7,6 @@
 enum { MR = 4, NR = 12, K_BLOCK = 256, N_BLOCK = 504 };
 typedef double v4 __attribute__((vector_size(32)));
 
-#if defined(__x86_64__)
-#define WIDE __attribute__((target("avx2")))                         /* avx2 has no fma here: the sums are written as two steps */
-#else
-#define WIDE
-#endif
-
 /* C[4,12] += A panel [k][4] * B panel [k][12]; written out because the twelve sums must stay in registers. */
 #define LOAD(i) v4 s##i##0, s##i##1, s##i##2; memcpy(&s##i##0, c + i * NR, 32); memcpy(&s##i##1, c + i * NR + 4, 32); memcpy(&s##i##2, c + i * NR + 8, 32)
 #define STEP(i) s##i##0 += a[i] * y0; s##i##1 += a[i] * y1; s##i##2 += a[i] * y2
@@ -28,15 +22,14 @@ typedef double v4 __attribute__((vector_size(32)));
 
 typedef void panel_fn(int64_t k, const double *a, const double *b, double *c);
 static void panel_plain(int64_t k, const double *a, const double *b, double *c) { PANEL_BODY }
-WIDE static void panel_wide(int64_t k, const double *a, const double *b, double *c) { PANEL_BODY }
 
-static panel_fn *pick_panel(void) {
 #if defined(__x86_64__)
-    return __builtin_cpu_supports("avx2") ? panel_wide : panel_plain;
+/* avx2 has no fma here: the sums are written as two steps */
+__attribute__((target("avx2"))) static void panel_wide(int64_t k, const double *a, const double *b, double *c) { PANEL_BODY }
+static panel_fn *pick_panel(void) { return __builtin_cpu_supports("avx2") ? panel_wide : panel_plain; }
 #else
-    return panel_wide == NULL ? panel_plain : panel_wide;
+static panel_fn *pick_panel(void) { return panel_plain; }
 #endif
-}
 
 /* Packs rows [0,m) of a column block into panels of `width` rows: [panel][k][width], zeros where rows are missing. */
 static void pack_rows(const double *src, int64_t stride, int64_t rows, int64_t k, double *dst) {
