@@ -56,4 +56,7 @@ assay_program *assay_program_empty(const char *source);
 
 /* ---- digest.c: by value id, the hash of what each value is computed from; "" for constants. */
 void assay_function_hashes(const assay_mil_function *f, char (*out)[65]);
+
+/* ---- read_package.c: the path of the model below Data/ that a Manifest.json names (malloc'd), once all its entries are in order. */
+assay_status assay_manifest_root(const char *text, size_t len, const char *what, char **rel, assay_error *err);
 #endif

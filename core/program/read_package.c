@@ -21,9 +21,10 @@ static assay_status check_version(const char *v, const char *path, assay_error *
 }
 
 static assay_status check_item(const assay_json *item, const char *id, const char *path, assay_error *err) {
-    static const char *const keys[] = { "path", "name", "author", "description" };
+    static const char *const keys[] = {"path", "name", "author", "description"};
     for (size_t i = 0; i < 4; i++)
-        if (!assay_json_string(item, keys[i], NULL)) return assay_fail(err, ASSAY_E_INPUT, "%s: item %s has no text '%s'", path, id, keys[i]);
+        if (!assay_json_string(item, keys[i], NULL))
+            return assay_fail(err, ASSAY_E_INPUT, "%s: item %s has no text '%s'", path, id, keys[i]);
     const char *rel = assay_json_string(item, "path", "");
     if (!assay_path_is_inside(rel)) return assay_fail(err, ASSAY_E_INPUT, "%s: item path '%s' leaves the package", path, rel);
     return ASSAY_OK;
@@ -46,21 +47,28 @@ static assay_status find_root(const assay_json *m, const char *path, const char 
     return ASSAY_OK;
 }
 
-static assay_status model_path(const char *package, char **out, assay_error *err) {
-    char *path = assay_path_join(package, "Manifest.json"), *text = NULL, *data = NULL;
-    size_t len;
+assay_status assay_manifest_root(const char *text, size_t len, const char *what, char **rel, assay_error *err) {
     assay_json *m = NULL;
-    const char *rel = NULL;
-    assay_status s = assay_read_file(path, MAX_MANIFEST, &text, &len, err);
-    if (!s) s = assay_json_parse(text, len, path, &m, err);
-    if (!s) s = find_root(m, path, &rel, err);
-    if (!s) {
-        data = assay_path_join(package, "Data");
-        *out = assay_path_join(data, rel);
-    }
+    const char *found = NULL;
+    assay_status s = assay_json_parse(text, len, what, &m, err);
+    if (!s) s = find_root(m, what, &found, err);
+    if (!s) *rel = assay_xstrdup(found);
     assay_json_free(m);
+    return s;
+}
+
+static assay_status model_path(const char *package, char **out, assay_error *err) {
+    char *path = assay_path_join(package, "Manifest.json"), *text = NULL, *rel = NULL;
+    size_t len;
+    assay_status s = assay_read_file(path, MAX_MANIFEST, &text, &len, err);
+    if (!s) s = assay_manifest_root(text, len, path, &rel, err);
+    if (!s) {
+        char *data = assay_path_join(package, "Data");
+        *out = assay_path_join(data, rel);
+        free(data);
+    }
     free(text);
-    free(data);
+    free(rel);
     free(path);
     return s;
 }
@@ -74,17 +82,22 @@ static void unmap(void *ctx) {
 static assay_status read_model_file(const char *path, assay_program **out, assay_error *err) {
     assay_map *map = assay_xcalloc(1, sizeof *map);
     assay_status s = assay_map_file(path, map, err);
-    if (s) { free(map); return s; }
+    if (s) {
+        free(map);
+        return s;
+    }
     char *dir = assay_path_dir(path);
     s = assay_program_parse_model(map->data, map->len, path, dir, out, err);
     free(dir);
-    if (s) unmap(map);
-    else assay_arena_on_free((*out)->arena, unmap, map);
+    if (s)
+        unmap(map);
+    else
+        assay_arena_on_free((*out)->arena, unmap, map);
     return s;
 }
 
 static assay_status read_text_file(const char *path, assay_program **out, assay_error *err) {
-    assay_map map = { 0 };
+    assay_map map = {0};
     assay_status s = assay_map_file(path, &map, err);
     if (s) return s;
     char *dir = assay_path_dir(path);
@@ -123,10 +136,14 @@ static assay_status read_folder(const char *path, assay_program **out, assay_err
 assay_status assay_program_read(const char *path, assay_program **out, assay_error *err) {
     *out = NULL;
     assay_status s;
-    if (assay_is_dir(path)) s = read_folder(path, out, err);
-    else if (!assay_exists(path)) s = assay_fail(err, ASSAY_E_INPUT, "%s: no such file or folder", path);
-    else if (assay_ends_with(path, ".mil")) s = read_text_file(path, out, err);
-    else s = read_model_file(path, out, err);
+    if (assay_is_dir(path))
+        s = read_folder(path, out, err);
+    else if (!assay_exists(path))
+        s = assay_fail(err, ASSAY_E_INPUT, "%s: no such file or folder", path);
+    else if (assay_ends_with(path, ".mil"))
+        s = read_text_file(path, out, err);
+    else
+        s = read_model_file(path, out, err);
     if (!s) (*out)->source = assay_arena_strdup((*out)->arena, path);
     return s;
 }

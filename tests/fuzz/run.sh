@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # ./dev fuzz [target] [seconds]: libFuzzer with AddressSanitizer and UndefinedBehaviorSanitizer on one parser, or 60 s on each.
-# Corpora and findings stay in BUILD/corpus/TARGET; seeds come from tests/fuzz/seeds/TARGET and the shared material.
+# ASSAY_FUZZ_RUNS bounds the executions of each as well. Corpora and findings stay in BUILD/corpus/TARGET; seeds come from tests/fuzz/seeds/TARGET and the shared material.
 set -euo pipefail
 build=$1; shift
 target=${1:-all} seconds=${2:-60}
@@ -17,6 +17,8 @@ seeds() {
         npy) cp -n "$shared"/cases/*/*.npy "$2/" 2>/dev/null || true ;;
         json) find "$shared/cases" -name '*.json' -size -20k -exec cp -n {} "$2/" \; 2>/dev/null || true ;;
         mil) find "$shared/cases" -name '*.mil' -exec cp -n {} "$2/" \; 2>/dev/null || true ;;
+        manifest) find "$shared/corpus" -name Manifest.json -size -20k | head -60 | while read -r f; do cp "$f" "$2/$(sha256sum <"$f" | head -c 16)"; done || true ;;
+        blob) find "$shared/corpus/coremltools" -name weight.bin -size -20k | head -100 | while read -r f; do { printf '\0'; cat "$f"; } >"$2/$(sha256sum <"$f" | head -c 16)"; done || true ;;
         mlmodel) find "$shared/corpus/coremltools" -name '*.mlmodel' -size -20k | head -200 | while read -r f; do cp "$f" "$2/$(echo "$f" | sha256sum | head -c 16)"; done || true ;;
     esac
 }
@@ -25,7 +27,7 @@ for t in $targets; do
     cmake --build "$build" --target "fuzz_$t" >/dev/null
     corpus=$build/corpus/$t; mkdir -p "$corpus"; seeds "$t" "$corpus"
     echo "fuzz $t for $seconds s"
-    "$build/tests/fuzz_$t" -max_total_time="$seconds" -max_len=65536 -rss_limit_mb=2048 -timeout=10 -print_final_stats=1 \
+    "$build/tests/fuzz_$t" ${ASSAY_FUZZ_RUNS:+-runs="$ASSAY_FUZZ_RUNS"} -max_total_time="$seconds" -max_len=65536 -rss_limit_mb=2048 -timeout=10 -print_final_stats=1 \
         -artifact_prefix="$build/corpus/$t-" "$corpus" 2>"$build/fuzz_$t.log" || { tail -40 "$build/fuzz_$t.log"; status=1; }
     grep -E 'stat::number_of_executed_units|cov:' "$build/fuzz_$t.log" | tail -2
 done
