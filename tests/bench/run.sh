@@ -58,3 +58,11 @@ fi
 file=$peers/data/random.bin
 [ -s "$file" ] || head -c 268435456 /dev/urandom >"$file"
 "$build/bench/bench_host" "$build/bin/assay" "$file" "$rounds"
+
+# Loading: a program of about 7,400 ops with 200 MB of weights (coremltools 9.1 needs 1.6 s), and large public programs.
+[ -d "$peers/load.mlpackage" ] || "$build/bench/bench_load" make "$peers"
+"$build/bench/bench_load" time "$peers/load.mlpackage" "$rounds"
+public=${ASSAY_SHARED:-$here/../../../shared}/corpus/public
+for p in "$public"/silero-256ms-modelc/*.mlmodelc "$public"/birdnet-audio-fp16-pkg/*.mlpackage; do
+    [ -d "$p" ] && { printf '%s: ' "$(basename "$p")"; "$build/bench/bench_load" time "$p" "$rounds"; }
+done
