@@ -23,7 +23,7 @@ static assay_status open_file(const char *path, const char *scripts_dir, assay_s
     assay_lua_open_gate(s->L);
     lua_pushcfunction(s->L, no_require);
     assay_lua_set_global(s->L, "require");
-    assay_status st = assay_lua_load(s, path, path, assay_path_base(path), err);
+    assay_status st = assay_lua_load(s, path, path, NULL, err);
     if (!st) st = assay_lua_call(s, 0, 1, err);
     if (!st && !assay_lua_word_at(s->L, -1))
         st = assay_fail(err, ASSAY_E_INPUT, "%s: a gate file must end with `return gate_type { ... }`, it returned %s", path, luaL_typename(s->L, -1));

@@ -35,6 +35,7 @@ assay_sandbox *assay_sandbox_of(lua_State *L);
  * keeps position and __tostring of the error, and checks the stack height. On failure nothing is left on the stack. */
 assay_status assay_lua_call(assay_sandbox *s, int nargs, int nresults, assay_error *err);
 /* Loads a text chunk with the sandboxed environment and leaves the function on the stack; notes its digest in `files`. */
+/* `name`: what the file is called among the files of the script; NULL: it is not one of them. */
 assay_status assay_lua_load(assay_sandbox *s, const char *path, const char *chunk, const char *name, assay_error *err);
 /* Adds a file to `files` that the sandbox did not load itself (a gate), once. */
 assay_status assay_lua_note_file(assay_sandbox *s, const char *path, const char *name, assay_error *err);

@@ -78,7 +78,7 @@ assay_status assay_lua_load(assay_sandbox *s, const char *path, const char *chun
     char *chunkname = assay_xprintf("@%s", chunk);
     int rc = luaL_loadbufferx(L, text, len, chunkname, "t");
     free(chunkname);
-    if (rc == LUA_OK) note_file(s, name, path, text, len);
+    if (rc == LUA_OK && name) note_file(s, name, path, text, len);
     free(text);
     if (rc != LUA_OK) {
         st = rc == LUA_ERRMEM ? ASSAY_E_LIMIT : ASSAY_E_INPUT;
