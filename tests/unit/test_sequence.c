@@ -1,4 +1,4 @@
-/* lstm against a plain scalar loop, and the list ops with what they refuse. */
+/* lstm against a plain scalar loop, the list ops with what they refuse, and constants that become steps where they are used. */
 #include "suite.h"
 #include "graph.h"
 #include "base/fmath.h"
@@ -127,4 +127,30 @@ static void lists_refuse(void) {
     assay_program_free(g.p);
 }
 
-ASSAY_SUITE("sequence", TEST(lstm_directions), TEST(lstm_both), TEST(lstm_refuses), TEST(lists), TEST(lists_refuse))
+/* ---- constants stand first in the program and are made just before their use */
+typedef struct order {
+    const char *names[16];
+    int n;
+} order;
+static void note(void *ctx, const assay_mil_op *op, const assay_mil_value *v, const assay_tensor *t) {
+    order *o = ctx;
+    (void)op, (void)t;
+    if (o->n < 16) o->names[o->n++] = v->name;
+}
+
+static void constants_late(void) {
+    graph g = graph_new();
+    order seen = {.n = 0};
+    assay_own_tensor r;
+    const assay_exec_options o = {.precision = ASSAY_PREC_DECLARED, .threads = 1, .observe = note, .observe_ctx = &seen};
+    val a = REALS(&g, DIMS(2), 1, 2), b = REALS(&g, DIMS(2), 3, 4), c = REALS(&g, DIMS(2), 5, 6);
+    val x = g_op(&g, "add", "x", "x", a, "y", b, NULL), y = g_op(&g, "add", "y", "x", x, "y", c, NULL);
+    CU_ASSERT_FATAL(g_run(&g, y, &o, NULL, 0, &r));
+    CU_ASSERT(seen.n == 5 && !strcmp(seen.names[2], "x") && !strcmp(seen.names[3], c->name) && !strcmp(seen.names[4], "y"));
+    CU_ASSERT(((float *)r.t.data)[0] == 9 && ((float *)r.t.data)[1] == 12);
+    assay_tensor_free(&r);
+    assay_program_free(g.p);
+}
+
+ASSAY_SUITE("sequence", TEST(lstm_directions), TEST(lstm_both), TEST(lstm_refuses), TEST(lists), TEST(lists_refuse),
+            TEST(constants_late))

@@ -144,16 +144,67 @@ static assay_status plan_step(assay_exec *e, assay_exec_step *s, assay_error *er
     return prepare(e, s, err) == ASSAY_OK ? ASSAY_OK : place(s->op, err);
 }
 
+/* Constants, plain and compressed, become steps just before their first user, wherever they stand in the program: so few decoded
+ * weights are held at a time. */
+typedef struct planner {
+    assay_exec *e;
+    const assay_mil_block *b;
+    assay_exec_block *x;
+    uint32_t *waiting; /* by value id: place + 1 of the constant op of this block that makes it and is not yet a step */
+} planner;
+
+static bool is_constant(const assay_mil_op *op) {
+    const assay_op_def *d = assay_optable_find(op->type);
+    return d && op->n_blocks == 0 && ((d->flags & ASSAY_OP_CONSTEXPR) || strcmp(op->type, "const") == 0);
+}
+
+static assay_status plan_op(planner *p, const assay_mil_op *op, assay_error *err);
+
+static assay_status plan_value(planner *p, const assay_mil_value *v, assay_error *err) {
+    uint32_t at = v ? p->waiting[v->id] : 0;
+    if (!at) return ASSAY_OK;
+    const assay_mil_op *op = p->b->ops[at - 1];
+    for (uint32_t k = 0; k < op->n_outs; k++) p->waiting[op->outs[k]->id] = 0;
+    return plan_op(p, op, err);
+}
+
+/* What the op reads, nested blocks included. */
+static assay_status plan_uses(planner *p, const assay_mil_op *op, assay_error *err) {
+    for (uint32_t a = 0; a < op->n_args; a++)
+        for (uint32_t i = 0; i < op->args[a].n; i++) ASSAY_TRY(plan_value(p, op->args[a].items[i].value, err));
+    for (uint32_t n = 0; n < op->n_blocks; n++) {
+        for (uint32_t k = 0; k < op->blocks[n]->n_ops; k++) ASSAY_TRY(plan_uses(p, op->blocks[n]->ops[k], err));
+        for (uint32_t k = 0; k < op->blocks[n]->n_outputs; k++) ASSAY_TRY(plan_value(p, op->blocks[n]->outputs[k], err));
+    }
+    return ASSAY_OK;
+}
+
+static assay_status plan_op(planner *p, const assay_mil_op *op, assay_error *err) {
+    ASSAY_TRY(plan_uses(p, op, err));
+    assay_exec_step *s = &p->x->steps[p->x->n++];
+    s->op = op;
+    return plan_step(p->e, s, err);
+}
+
+static assay_status plan_all(planner *p, assay_error *err) {
+    const assay_mil_block *b = p->b;
+    for (uint32_t i = 0; i < b->n_ops; i++)
+        for (uint32_t k = 0; b->ops[i]->reachable && is_constant(b->ops[i]) && k < b->ops[i]->n_outs; k++)
+            p->waiting[b->ops[i]->outs[k]->id] = i + 1;
+    for (uint32_t i = 0; i < b->n_ops; i++)
+        if (b->ops[i]->reachable && !is_constant(b->ops[i])) ASSAY_TRY(plan_op(p, b->ops[i], err));
+    for (uint32_t i = 0; i < b->n_outputs; i++) ASSAY_TRY(plan_value(p, b->outputs[i], err));
+    return ASSAY_OK;
+}
+
 assay_status assay_exec_plan_block(assay_exec *e, const assay_mil_block *b, assay_exec_block **out, assay_error *err) {
     assay_exec_block *x = assay_arena_alloc(e->arena, sizeof *x);
+    planner p = {e, b, x, assay_xcalloc(e->f->n_values + 1u, sizeof(uint32_t))};
     x->block = b;
     x->steps = assay_arena_alloc(e->arena, (b->n_ops + 1u) * sizeof *x->steps);
-    for (uint32_t i = 0; i < b->n_ops; i++) {
-        if (!b->ops[i]->reachable) continue;
-        assay_exec_step *s = &x->steps[x->n++];
-        s->op = b->ops[i];
-        ASSAY_TRY(plan_step(e, s, err));
-    }
+    assay_status st = plan_all(&p, err);
+    free(p.waiting);
+    if (st != ASSAY_OK) return st;
     plan_release(e, x);
     *out = x;
     return ASSAY_OK;
