@@ -117,7 +117,7 @@ function attn.sliced_q(ctx)
     local tag = ("_%d"):format(i)
     local part = m:slice_by_index { x = q, begin = { 0, 0, c[1], 0 }, ["end"] = { s.B, s.H, c[2], s.E }, end_mask = { true, true, false, true }, name = "q" .. tag }
     local scores = m:matmul { x = part, y = k, transpose_y = true, name = "scores" .. tag }
-    scores = m:mul { x = scores, y = s.E ^ -0.5, name = "scaled" .. tag }
+    scores = m:mul { x = scores, y = 1 / math.sqrt(s.E), name = "scaled" .. tag }
     if mask then
       local rows = mask.shape[#mask.shape - 1]
       scores = m:add { x = scores, y = rows == 1 and mask or mask:slice(-2, c[1], c[2] - c[1]):copy(), name = "masked" .. tag }
