@@ -42,6 +42,7 @@ typedef struct assay_plan_options {
     const char *const *set; size_t n_set;        /* NAME=value of --set */
     const char *scripts_dir;                     /* NULL: found beside the program */
     assay_registry *registry;
+    bool mutants;                                /* plan the experiment's mutants instead of its own arms */
     void (*chosen)(void *ctx, const char *dir);  /* told the directory before anything is materialised; may be NULL */
     void (*note)(void *ctx, const char *what);   /* progress ("arm fused"); may be NULL */
     void *ctx;

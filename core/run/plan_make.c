@@ -117,7 +117,7 @@ static void close_build(assay_plan_build *b) {
 
 assay_status assay_plan_make(const assay_plan_options *o, char **dir, assay_error *err) {
     assay_plan_build b = {.o = o};
-    assay_script_options so = {.scripts_dir = o->scripts_dir, .set = o->set, .n_set = o->n_set, .registry = o->registry};
+    assay_script_options so = {.scripts_dir = o->scripts_dir, .set = o->set, .n_set = o->n_set, .registry = o->registry, .mutants = o->mutants};
     assay_status st = assay_script_open(o->script, &so, &b.script, err);
     bool ours = false;
     if (st == ASSAY_OK) {

@@ -9,7 +9,7 @@
 typedef struct assay_setting { char *name, *value; bool used; } assay_setting;
 struct assay_script {
     assay_sandbox *sb;
-    assay_registry *registry;
+    assay_registry *registry; bool mutants;
     assay_json *description, *options;           /* options: name -> value used */
     assay_setting *set; size_t n_set;
     char *declared;                              /* text of the declared options, for messages; NULL: none declared */

@@ -21,6 +21,18 @@ static assay_status take_settings(assay_script *s, const assay_script_options *o
     return ASSAY_OK;
 }
 
+/* 1: experiment -> the same experiment with every mutant as an arm, by the library assay.mutants. */
+static int with_mutants(lua_State *L) {
+    assay_lua_push_env(L);
+    lua_getfield(L, -1, "require");
+    lua_pushliteral(L, "assay.mutants");
+    lua_call(L, 1, 1);
+    lua_getfield(L, -1, "experiment");
+    lua_pushvalue(L, 1);
+    lua_call(L, 1, 1);
+    return 1;
+}
+
 static assay_status run_script(assay_script *s, assay_error *err) {
     lua_State *L = s->sb->L;
     const char *path = s->sb->script_path;
@@ -30,6 +42,12 @@ static assay_status run_script(assay_script *s, assay_error *err) {
     const assay_word *w = assay_lua_word_at(L, -1);
     if (!w || strcmp(w->name, "experiment"))
         return assay_fail(err, ASSAY_E_INPUT, "%s: the script must end with `return experiment { ... }`, it returned %s", path, w ? w->name : luaL_typename(L, -1));
+    if (s->mutants) {
+        lua_pushcfunction(L, with_mutants);
+        lua_insert(L, -2);
+        st = assay_lua_call(s->sb, 1, 1, err);
+        if (st) return st;
+    }
     lua_pushcfunction(L, assay_script_describe);
     lua_insert(L, -2);
     return assay_lua_call(s->sb, 1, 0, err);
@@ -42,6 +60,7 @@ assay_status assay_script_open(const char *path, const assay_script_options *o, 
     if (!assay_is_file(path)) return assay_fail(err, ASSAY_E_INPUT, "%s: no such script", path);
     assay_script *s = assay_xcalloc(1, sizeof *s);
     s->registry = o->registry;
+    s->mutants = o->mutants;
     s->options = assay_json_object();
     s->description = assay_json_object();
     s->weights = LUA_NOREF;

@@ -14,6 +14,7 @@ typedef struct assay_script_options {
     const char *const *set; size_t n_set;        /* "name=value" of --set */
     assay_registry *registry;                    /* gates known so far; Lua gates named by `use` are added to it */
     uint64_t memory_bytes, tensor_bytes, instructions; double seconds;      /* 0: defaults (256 MiB, 4 GiB, 2e9, 120 s) */
+    bool mutants;                                /* hand over the experiment with the mutants of assay.mutants as arms */
     const char *tripped_cleanup;                 /* folder the watchdog's exit leaves behind (named in its line); may be NULL */
 } assay_script_options;
 
