@@ -90,7 +90,7 @@ mutants.list = {
   { "gain_low", at("out", times(1 - 2 ^ -6)) },
   { "scale_twice", at("q", function(m, x) return m:mul { x = x, y = 1 / math.sqrt(head_dim(x)) } end) },
   { "scale_missing", at("q", function(m, x) return m:mul { x = x, y = math.sqrt(head_dim(x)) } end) },
-  { "scale_of_model_width", at("q", function(m, x) return m:mul { x = x, y = 1 / math.sqrt(head_dim(x) * x.shape[2]) } end), "heads" },
+  { "scale_of_model_width", at("q", function(m, x) return m:mul { x = x, y = 1 / math.sqrt(x.shape[2]) } end), "heads" },
   { "scale_3_percent_off", at("q", times(1.03)) },
   { "uniform_attention", at("scores", times(0)) },
   { "q_k_swapped", at("scores", function(m, _, s) return m:matmul { x = s.k, y = s.q, transpose_y = true } end) },
