@@ -35,6 +35,7 @@ double lat_t_two_sided(const assay_math_1 *m, double t, double df);  /* P(|T| >=
 double lat_chi2_upper(const assay_math_1 *m, double x, double df);
 double lat_binomial_below(const assay_math_1 *m, size_t n, double p, size_t l);      /* P(X < l) */
 
+void *lat_alloc(size_t n, size_t size);                              /* zeroed; aborts when memory is out */
 /* order.c: quantiles and distribution-free intervals. `sorted` is ascending. */
 void lat_sort(double *v, size_t n);
 double *lat_sorted_copy(const double *v, size_t n);                  /* caller frees */
@@ -73,11 +74,13 @@ lat_bca lat_bca_mean(const assay_math_1 *m, const double *v, size_t n, const cha
 double lat_randomisation_p(const assay_math_1 *m, const double *d, const bool *control_first, const uint32_t *process, size_t n, const char *seed);
 double lat_sign_flip_p(const assay_math_1 *m, const double *d, size_t n, const char *seed);
 
-/* decide.c: statistics.md 3.6.1 */
+/* interval.c, decide.c: statistics.md 3.6.1 */
 enum { LAT_UNIT_AUTO, LAT_UNIT_BLOCK, LAT_UNIT_PROCESS };
+enum { LAT_RESAMPLES = 10000 };
 typedef struct lat_params {
     double confidence, min_prize_ms, margin_ms, layers;              /* NaN: not declared */
     size_t min_pairs, block_length;
+    uint32_t resamples;                                              /* of the moving blocks; 0: LAT_RESAMPLES */
     int unit;
     char seed[40];
 } lat_params;
@@ -89,13 +92,24 @@ void lat_series_free(lat_series *s);
 typedef struct lat_decision {
     double gain, lo, hi;                                             /* the deciding interval; infinite when unbounded */
     const char *method;                                              /* "order-statistic" "effective-n" "moving-block" "process-t" "none" */
-    double achieved, lag1, lag1_rank, effective_n, timer_step, ties, p_process, drift_rel;
+    double achieved, lag1, lag1_rank, effective_n, timer_step, ties, p_process;
     lat_interval order;
     lat_modes modes;
     size_t change_points[64], n_change_points;
     int unit;
     bool coarse;
 } lat_decision;
+typedef struct lat_bounds { double lo, hi; const char *method; double achieved; bool correlated, starved; } lat_bounds;    /* starved: n_eff < 10 */
+lat_bounds lat_deciding_interval(const assay_math_1 *m, const lat_series *s, const lat_params *p, const lat_decision *r, double confidence, double *gain);
+enum { LAT_CODES_MAX = 16 };
+typedef struct lat_ruling {
+    lat_decision figures;
+    assay_verdict verdict;
+    struct { const char *code; char text[160]; } reasons[LAT_CODES_MAX]; size_t n_reasons;
+    const char *notes[LAT_CODES_MAX]; size_t n_notes;                /* codes that hold beside a verdict that they do not change */
+} lat_ruling;
+/* The rule itself, on at least one kept pair: no output, nothing but `out` is written. `invalid`: figures only. */
+void lat_rule(const assay_math_1 *m, const lat_data *data, const lat_series *s, const lat_params *p, bool invalid, lat_ruling *out);
 /* Judges paired data; reports reasons, figures and the verdict. `invalid` says that validity codes were raised before. */
 void lat_decide(const assay_math_1 *m, const lat_data *data, const lat_params *p, const assay_finding *f, bool invalid);
 

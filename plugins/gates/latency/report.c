@@ -5,8 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { RESAMPLES = 10000 };
-
 void lat_metric(const assay_finding *f, const char *group, const char *name, double v, const char *unit) {
     char key[128];
     snprintf(key, sizeof key, "%s.%s", group, name);
@@ -69,7 +67,7 @@ static void per_session(const assay_math_1 *m, const lat_series *s, const lat_pa
         double *delta = malloc((j - i) * sizeof *delta);
         if (!delta) abort();
         for (size_t t = i; t < j; t++) delta[t - i] = -s->d[t];
-        lat_pair b = lat_boot_mean(m, delta, j - i, p->seed, RESAMPLES, p->confidence);
+        lat_pair b = lat_boot_mean(m, delta, j - i, p->seed, LAT_RESAMPLES, p->confidence);
         means[k] = lat_mean(delta, j - i);
         if (at < sizeof list - 160)
             at += (size_t)snprintf(list + at, sizeof list - at, "%s{\"mean_delta\":%.17g,\"boot_ci95_mean\":{\"lo\":%.17g,\"hi\":%.17g}}", k ? "," : "", means[k], b.lo, b.hi);
@@ -125,12 +123,68 @@ void lat_second_opinions(const assay_math_1 *m, const lat_series *s, const lat_d
     lat_metric(f, "paired", "median_delta", lat_median(delta, s->n), "ms");
     lat_metric(f, "paired", "sd_delta", lat_sd(delta, s->n), "ms");
     lat_pair_metric(f, "paired.t_ci95_mean", t_interval(m, delta, s->n, p->confidence));
-    lat_pair_metric(f, "paired.boot_ci95_mean", lat_boot_mean(m, delta, s->n, p->seed, RESAMPLES, p->confidence));
-    lat_pair_metric(f, "paired.boot_ci95_median", lat_boot_median(m, delta, s->n, p->seed, RESAMPLES, p->confidence));
-    lat_pair_metric(f, "paired.block_boot_ci95_mean", lat_block_boot(m, delta, s->n, p->block_length, false, p->seed, RESAMPLES, p->confidence));
-    lat_bca bca = lat_bca_mean(m, delta, s->n, p->seed, RESAMPLES, p->confidence);
+    lat_pair_metric(f, "paired.boot_ci95_mean", lat_boot_mean(m, delta, s->n, p->seed, LAT_RESAMPLES, p->confidence));
+    lat_pair_metric(f, "paired.boot_ci95_median", lat_boot_median(m, delta, s->n, p->seed, LAT_RESAMPLES, p->confidence));
+    lat_pair_metric(f, "paired.block_boot_ci95_mean", lat_block_boot(m, delta, s->n, p->block_length, false, p->seed, LAT_RESAMPLES, p->confidence));
+    lat_bca bca = lat_bca_mean(m, delta, s->n, p->seed, LAT_RESAMPLES, p->confidence);
     lat_pair_metric(f, "paired.bca_ci95_mean", bca.ci);
     opinions(m, s, data, p, f);
     if (s->processes > 1) per_session(m, s, p, f);
     free(delta);
+}
+
+static void print_decision(const lat_series *s, const lat_params *p, const lat_decision *r, const assay_finding *f) {
+    char json[1600] = "[", line[256];
+    lat_metric(f, "gate", "gain_ms", r->gain, "ms");
+    lat_metric(f, "gate", "delta_ms", -r->gain, "ms");
+    lat_metric(f, "gate", "gain_ms_ci_low", r->lo, "ms");
+    lat_metric(f, "gate", "gain_ms_ci_high", r->hi, "ms");
+    lat_metric(f, "gate", "achieved_confidence", r->achieved, "1");
+    lat_metric(f, "gate", "lag1_autocorrelation", r->lag1, "1");
+    lat_metric(f, "gate", "lag1_rank", r->lag1_rank, "1");
+    lat_metric(f, "gate", "effective_n", r->effective_n, "1");
+    lat_metric(f, "gate", "timer_step", r->timer_step, "ms");
+    lat_metric(f, "paired", "ties_fraction", r->ties, "1");
+    lat_metric(f, "gate", "p_process", r->p_process, "1");
+    lat_metric(f, "gate", "drift_rel", lat_theil_sen(s->level, s->n) * ((double)s->n - 1.0) / lat_median(s->level, s->n), "1");
+    lat_interval_metric(f, "paired.order_ci95_median", &r->order, -1.0);
+    snprintf(line, sizeof line, "\"%s\"", r->method);
+    f->detail(f, "metrics:gate.interval_method", line);
+    f->detail(f, "metrics:gate.unit", r->unit == LAT_UNIT_PROCESS ? "\"process\"" : "\"block\"");
+    size_t at = 1;
+    for (size_t i = 0; i < r->n_change_points && at < sizeof json - 32; i++)
+        at += (size_t)snprintf(json + at, sizeof json - at, "%s%zu", i ? "," : "", r->change_points[i]);
+    snprintf(json + at, sizeof json - at, "]");
+    f->detail(f, "metrics:gate.change_points", json);
+    if (r->modes.defined && isfinite(r->modes.d)) {
+        snprintf(line, sizeof line, "{\"d\":%.17g,\"ratio\":%.17g,\"two\":%s}", r->modes.d, r->modes.ratio, r->modes.two ? "true" : "false");
+        f->detail(f, "metrics:gate.modes", line);
+    } else f->detail(f, "metrics:gate.modes", "null");
+    lat_metric(f, "gate", "projected_gain_ms", p->layers * r->gain, "ms");
+    lat_metric(f, "gate", "projected_gain_mean_ms", p->layers * lat_mean(s->d, s->n), "ms");
+    lat_metric(f, "gate", "prize_low_ms", p->layers * r->lo, "ms");
+    lat_metric(f, "gate", "prize_high_ms", p->layers * r->hi, "ms");
+}
+
+static void print_ruling(const lat_ruling *r, const assay_finding *f) {
+    char notes[512] = "[";
+    size_t at = 1;
+    for (size_t i = 0; i < r->n_reasons; i++) f->reason(f, r->reasons[i].code, r->reasons[i].text, "");
+    for (size_t i = 0; i < r->n_notes; i++) at += (size_t)snprintf(notes + at, sizeof notes - at, "%s\"%s\"", i ? "," : "", r->notes[i]);
+    snprintf(notes + at, sizeof notes - at, "]");
+    f->detail(f, "notes", notes);
+    f->verdict(f, r->verdict);
+}
+
+void lat_decide(const assay_math_1 *m, const lat_data *data, const lat_params *p, const assay_finding *f, bool invalid) {
+    lat_series s;
+    lat_series_make(data, &s);
+    lat_second_opinions(m, &s, data, p, f);
+    if (data->paired && s.n > 0) {
+        lat_ruling r;
+        lat_rule(m, data, &s, p, invalid, &r);
+        print_decision(&s, p, &r.figures, f);
+        print_ruling(&r, f);
+    } else f->verdict(f, ASSAY_INCONCLUSIVE);
+    lat_series_free(&s);
 }

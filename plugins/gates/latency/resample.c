@@ -5,12 +5,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-static void *need(size_t n, size_t size) {
-    void *p = calloc(n ? n : 1, size);
-    if (!p) abort();
-    return p;
-}
-
 static uint64_t stream_of(const assay_math_1 *m, const char *what, const char *seed) {
     char label[96];
     snprintf(label, sizeof label, "latency/%s/%s", what, seed);
@@ -39,7 +33,7 @@ static void boot_sums(const assay_math_1 *m, const double *v, size_t n, const ch
 
 lat_pair lat_boot_mean(const assay_math_1 *m, const double *v, size_t n, const char *seed, uint32_t resamples, double confidence) {
     if (n == 0) return (lat_pair){ NAN, NAN };
-    double *t = need(resamples, sizeof *t), tail = (1.0 - confidence) / 2.0;
+    double *t = lat_alloc(resamples, sizeof *t), tail = (1.0 - confidence) / 2.0;
     boot_sums(m, v, n, seed, resamples, t);
     lat_pair r = ends(t, resamples, tail, 1.0 - tail);
     free(t);
@@ -55,8 +49,8 @@ static int by_value(const void *a, const void *b) {
 }
 
 static ranked rank_values(const double *v, size_t n) {
-    ranked r = { need(n, sizeof(double)), need(n, sizeof(size_t)), need(n, sizeof(size_t)), n };
-    keyed *k = need(n, sizeof *k);
+    ranked r = { lat_alloc(n, sizeof(double)), lat_alloc(n, sizeof(size_t)), lat_alloc(n, sizeof(size_t)), n };
+    keyed *k = lat_alloc(n, sizeof *k);
     for (size_t i = 0; i < n; i++) k[i] = (keyed){ v[i], i };
     qsort(k, n, sizeof *k, by_value);
     for (size_t i = 0; i < n; i++) r.sorted[i] = k[i].v, r.rank[k[i].i] = i;
@@ -83,7 +77,7 @@ static double counted_median(ranked *r) {
 lat_pair lat_boot_median(const assay_math_1 *m, const double *v, size_t n, const char *seed, uint32_t resamples, double confidence) {
     if (n == 0) return (lat_pair){ NAN, NAN };
     uint64_t s = stream_of(m, "boot", seed);
-    double *t = need(resamples, sizeof *t), tail = (1.0 - confidence) / 2.0;
+    double *t = lat_alloc(resamples, sizeof *t), tail = (1.0 - confidence) / 2.0;
     ranked r = rank_values(v, n);
     for (uint32_t b = 0; b < resamples; b++) {
         for (size_t j = 0; j < n; j++) r.count[r.rank[index_of(m->u64(s, (uint64_t)b * n + j), n)]]++;
@@ -101,7 +95,7 @@ lat_pair lat_block_boot(const assay_math_1 *m, const double *v, size_t n, size_t
     if (block_length > L) L = block_length < n ? block_length : n;
     size_t K = (n + L - 1) / L;
     uint64_t s = stream_of(m, "mbb", seed);
-    double *t = need(resamples, sizeof *t), tail = (1.0 - confidence) / 2.0;
+    double *t = lat_alloc(resamples, sizeof *t), tail = (1.0 - confidence) / 2.0;
     ranked r = rank_values(v, n);
     for (uint32_t b = 0; b < resamples; b++) {
         double sum = 0.0;
@@ -127,7 +121,7 @@ lat_pair lat_block_boot(const assay_math_1 *m, const double *v, size_t n, size_t
 lat_bca lat_bca_mean(const assay_math_1 *m, const double *v, size_t n, const char *seed, uint32_t resamples, double confidence) {
     lat_bca r = { NAN, NAN, NAN, NAN, { NAN, NAN } };
     if (n < 2) return r;
-    double *t = need(resamples, sizeof *t), sum = 0.0, below = 0.0, cube = 0.0, square = 0.0;
+    double *t = lat_alloc(resamples, sizeof *t), sum = 0.0, below = 0.0, cube = 0.0, square = 0.0;
     for (size_t i = 0; i < n; i++) sum += v[i];
     boot_sums(m, v, n, seed, resamples, t);
     for (uint32_t b = 0; b < resamples; b++) below += t[b] < sum ? 1.0 : t[b] == sum ? 0.5 : 0.0;
@@ -222,7 +216,7 @@ static void redraw(const assay_math_1 *m, flips *f, uint64_t stream, uint64_t dr
 
 double lat_randomisation_p(const assay_math_1 *m, const double *d, const bool *control_first, const uint32_t *process, size_t n, const char *seed) {
     if (n == 0) return NAN;
-    flips f = { d, control_first, process, n, need(n, sizeof(bool)), fabs(lat_median(d, n)), need(n, sizeof(double)), 0, 0 };
+    flips f = { d, control_first, process, n, lat_alloc(n, sizeof(bool)), fabs(lat_median(d, n)), lat_alloc(n, sizeof(double)), 0, 0 };
     double p;
     if (assignments(&f) <= 20000.0) {
         size_t end = process_end(&f, 0);

@@ -10,14 +10,8 @@ static int by_value(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
-static void *need(size_t n, size_t size) {
-    void *p = calloc(n ? n : 1, size);
-    if (!p) abort();
-    return p;
-}
-
 void lat_midranks(const double *v, size_t n, double *ranks) {
-    keyed *k = need(n, sizeof *k);
+    keyed *k = lat_alloc(n, sizeof *k);
     for (size_t i = 0; i < n; i++) k[i] = (keyed){ v[i], i };
     if (n > 1) qsort(k, n, sizeof *k, by_value);
     for (size_t i = 0, j; i < n; i = j) {
@@ -37,7 +31,7 @@ double lat_lag1(const double *v, size_t n) {
 }
 
 double lat_lag1_rank(const double *v, size_t n) {
-    double *r = need(n, sizeof *r);
+    double *r = lat_alloc(n, sizeof *r);
     lat_midranks(v, n, r);
     double x = lat_lag1(r, n);
     free(r);
@@ -61,7 +55,7 @@ double lat_lag1_within(const double *v, const uint32_t *process, size_t n) {
 lat_kw lat_kruskal_wallis(const assay_math_1 *m, const double *v, const uint32_t *process, size_t n, uint32_t processes) {
     lat_kw r = { NAN, NAN, NAN, NAN };
     if (processes < 2 || n < 2) return r;
-    double *ranks = need(n, sizeof *ranks), *sorted = lat_sorted_copy(v, n), h = 0.0, ties = 0.0, N = (double)n;
+    double *ranks = lat_alloc(n, sizeof *ranks), *sorted = lat_sorted_copy(v, n), h = 0.0, ties = 0.0, N = (double)n;
     lat_midranks(v, n, ranks);
     for (uint32_t p = 0; p < processes; p++) {
         double sum = 0.0, count = 0.0;
@@ -86,7 +80,7 @@ lat_kw lat_kruskal_wallis(const assay_math_1 *m, const double *v, const uint32_t
 /* Pettitt 1979 on midranks. */
 lat_pettitt lat_pettitt_test(const assay_math_1 *m, const double *v, size_t n) {
     lat_pettitt r = { 0.0, 0, 1.0 };
-    double *ranks = need(n, sizeof *ranks), sum = 0.0, N = (double)n;
+    double *ranks = lat_alloc(n, sizeof *ranks), sum = 0.0, N = (double)n;
     lat_midranks(v, n, ranks);
     for (size_t k = 1; k < n; k++) {
         sum += ranks[k - 1];
@@ -142,7 +136,7 @@ lat_modes lat_two_modes(const assay_math_1 *m, const double *levels, size_t n) {
     lat_modes r = { false, false, NAN, NAN, NAN };
     size_t least = (n + 9) / 10 > 5 ? (n + 9) / 10 : 5, best = 0;
     if (n < 2 * least) return r;
-    double *s = lat_sorted_copy(levels, n), *y = need(n, sizeof *y), best_score = INFINITY, mean[2] = { 0, 0 }, var[2] = { 0, 0 };
+    double *s = lat_sorted_copy(levels, n), *y = lat_alloc(n, sizeof *y), best_score = INFINITY, mean[2] = { 0, 0 }, var[2] = { 0, 0 };
     for (size_t i = 0; i < n; i++) y[i] = m->log(s[i]);
     for (size_t k = least; k + least <= n; k++) {
         double mu[2] = { lat_mean(y, k), lat_mean(y + k, n - k) }, ss[2] = { 0, 0 };
@@ -166,7 +160,7 @@ lat_modes lat_two_modes(const assay_math_1 *m, const double *levels, size_t n) {
 
 double lat_theil_sen(const double *v, size_t n) {
     if (n < 2 || n > 4000) return NAN;
-    double *s = need(n * (n - 1) / 2, sizeof *s);
+    double *s = lat_alloc(n * (n - 1) / 2, sizeof *s);
     size_t at = 0;
     for (size_t i = 0; i < n; i++)
         for (size_t j = i + 1; j < n; j++) s[at++] = (v[j] - v[i]) / (double)(j - i);
@@ -177,7 +171,7 @@ double lat_theil_sen(const double *v, size_t n) {
 }
 
 double lat_mad(const double *v, size_t n) {
-    double med = lat_median(v, n), *a = need(n, sizeof *a);
+    double med = lat_median(v, n), *a = lat_alloc(n, sizeof *a);
     for (size_t i = 0; i < n; i++) a[i] = fabs(v[i] - med);
     double r = lat_median(a, n);
     free(a);
