@@ -1,148 +1,65 @@
-/* Sums of one block of a pair: eight lanes, written with vector types so that each instruction set does the same additions. */
-#include "metrics/metrics.h"
-#include <string.h>
+/* Figures of one block of a pair: the sums of the best vector level, the central sums, and the rare slow looks. */
+#include "metrics/block_levels.h"
+#include "base/mem.h"
+#include "tensor/dtype.h"
 
-typedef double lanes __attribute__((vector_size(64)));
-typedef int64_t masks __attribute__((vector_size(64)));
-#define INLINE static inline __attribute__((always_inline))
-
-/* Lane tree: ((0+4)+(2+6)) + ((1+5)+(3+7)), whatever the width of the machine's vectors. */
-INLINE double tree(const lanes *v) {
-    double a[ASSAY_LANES];
-    memcpy(a, v, sizeof a);
-    return ((a[0] + a[4]) + (a[2] + a[6])) + ((a[1] + a[5]) + (a[3] + a[7]));
-}
-INLINE double largest(const lanes *v) {
-    double m = 0;
-    for (int i = 0; i < ASSAY_LANES; i++) m = (*v)[i] > m ? (*v)[i] : m;
-    return m;
-}
-INLINE uint64_t total(const masks *v) { /* a true comparison is -1 */
-    int64_t n = 0;
-    for (int i = 0; i < ASSAY_LANES; i++) n -= (*v)[i];
-    return (uint64_t)n;
-}
-INLINE void raise_to(lanes *m, const lanes *x) { /* per lane: m = max(m, x) */
-    masks more = *x > *m;
-    *m = (lanes)(((masks)*x & more) | ((masks)*m & ~more));
-}
-INLINE void magnitude(lanes *x) { *x = (lanes)((masks)*x & INT64_MAX); }
-INLINE void fetch(lanes *v, const double *p) { memcpy(v, p, sizeof *v); }
-
-INLINE void classify(const double *r, const double *c, size_t n, double first_r, double first_c, assay_block_sums *o) {
-    masks bad_r = {0}, bad_c = {0}, nan_c = {0}, zero_r = {0}, zero_c = {0}, moved_r = {0}, moved_c = {0};
-    size_t i = 0;
-    for (; i + ASSAY_LANES <= n; i += ASSAY_LANES) {
-        lanes x, y;
-        fetch(&x, r + i);
-        fetch(&y, c + i);
-        bad_r += ~(x - x == 0);
-        bad_c += ~(y - y == 0);
-        nan_c += y != y;
-        zero_r += x == 0;
-        zero_c += y == 0;
-        moved_r += x != first_r;
-        moved_c += y != first_c;
-    }
-    o->bad_r = total(&bad_r), o->bad_c = total(&bad_c), o->nan_c = total(&nan_c);
-    o->zero_r = total(&zero_r), o->zero_c = total(&zero_c), o->moved_r = total(&moved_r), o->moved_c = total(&moved_c);
-    for (; i < n; i++) {
-        o->bad_r += !(r[i] - r[i] == 0), o->bad_c += !(c[i] - c[i] == 0), o->nan_c += c[i] != c[i];
-        o->zero_r += r[i] == 0, o->zero_c += c[i] == 0, o->moved_r += r[i] != first_r, o->moved_c += c[i] != first_c;
-    }
-}
-
-/* Sets the elements that fill up the last group of lanes; returns the number of groups. */
-INLINE size_t pad(double *v, size_t n, double with) {
-    size_t groups = (n + ASSAY_LANES - 1) / ASSAY_LANES;
-    for (size_t i = n; i < groups * ASSAY_LANES; i++) v[i] = with;
-    return groups;
-}
-
-INLINE void raw_sums(double *r, double *c, size_t n, assay_block_sums *o) {
-    lanes sr = {0}, sc = {0}, rr = {0}, cc = {0}, rc = {0};
-    size_t groups = pad(r, n, 0);
-    pad(c, n, 0);
-    for (size_t g = 0; g < groups; g++) {
-        lanes x, y;
-        fetch(&x, r + g * ASSAY_LANES);
-        fetch(&y, c + g * ASSAY_LANES);
-        sr += x, sc += y, rr += x * x, cc += y * y, rc += x * y;
-    }
-    o->r = tree(&sr), o->c = tree(&sc), o->rr = tree(&rr), o->cc = tree(&cc), o->rc = tree(&rc);
-}
-
-INLINE void distances(const double *r, const double *c, size_t n, assay_block_sums *o) {
-    lanes sum = {0}, dd = {0}, max_d = {0}, peak = {0};
-    for (size_t g = 0; g < (n + ASSAY_LANES - 1) / ASSAY_LANES; g++) {
-        lanes x, y;
-        fetch(&x, r + g * ASSAY_LANES);
-        fetch(&y, c + g * ASSAY_LANES);
-        y -= x;
-        dd += y * y;
-        magnitude(&y);
-        magnitude(&x);
-        sum += y;
-        raise_to(&max_d, &y);
-        raise_to(&peak, &x);
-    }
-    o->abs_d = tree(&sum), o->dd = tree(&dd), o->max_d = largest(&max_d), o->peak = largest(&peak);
-}
-
-/* About the block's own means, so that a large common mean costs no digits. */
-INLINE void central_sums(double *r, double *c, size_t n, assay_block_sums *o) {
-    double mean_r = o->r / (double)n, mean_c = o->c / (double)n;
-    lanes rr = {0}, cc = {0}, rc = {0};
-    size_t groups = pad(r, n, mean_r);
-    pad(c, n, mean_c);
-    for (size_t g = 0; g < groups; g++) {
-        lanes x, y;
-        fetch(&x, r + g * ASSAY_LANES);
-        fetch(&y, c + g * ASSAY_LANES);
-        x -= mean_r, y -= mean_c;
-        rr += x * x, cc += y * y, rc += x * y;
-    }
-    o->var_r = tree(&rr), o->var_c = tree(&cc), o->cov = tree(&rc);
-}
-
-INLINE void kernel(double *r, double *c, size_t n, double first_r, double first_c, assay_block_sums *o) {
-    classify(r, c, n, first_r, first_c, o);
-    raw_sums(r, c, n, o);
-    distances(r, c, n, o);
-    central_sums(r, c, n, o);
-}
-
-typedef void kernel_fn(double *, double *, size_t, double, double, assay_block_sums *);
-static void kernel_portable(double *r, double *c, size_t n, double fr, double fc, assay_block_sums *o) {
-    kernel(r, c, n, fr, fc, o);
-}
-#if defined(__x86_64__)
-__attribute__((target("avx2"))) static void kernel_avx2(double *r, double *c, size_t n, double fr, double fc,
-                                                        assay_block_sums *o) {
-    kernel(r, c, n, fr, fc, o);
-}
-__attribute__((target("avx512f,avx512dq"))) static void kernel_avx512(double *r, double *c, size_t n, double fr, double fc,
-                                                                      assay_block_sums *o) {
-    kernel(r, c, n, fr, fc, o);
-}
-enum { LEVELS = 3 };
-static kernel_fn *kernel_at(int level) {
-    if (level == 2) return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") ? kernel_avx512 : NULL;
-    if (level == 1) return __builtin_cpu_supports("avx2") ? kernel_avx2 : NULL;
-    return kernel_portable;
-}
-#else
-enum { LEVELS = 1 };
-static kernel_fn *kernel_at(int level) { return level == 0 ? kernel_portable : NULL; }
+static const assay_block_level *level_at(int level) {
+#if defined(ASSAY_METRICS_X86)
+    if (level == 2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq")) return &assay_block_avx512;
+    if (level == 1 && __builtin_cpu_supports("avx2") && __builtin_cpu_supports("f16c") && __builtin_cpu_supports("fma")) return &assay_block_avx2;
 #endif
-
-bool assay_block_kernel_at(int level, double *r, double *c, size_t n, double first_r, double first_c, assay_block_sums *out) {
-    kernel_fn *fn = level >= 0 && level < LEVELS ? kernel_at(level) : NULL;
-    if (fn) fn(r, c, n, first_r, first_c, out);
-    return fn != NULL;
+    return level == 0 ? &assay_block_portable : NULL;
 }
 
-void assay_block_kernel(double *r, double *c, size_t n, double first_r, double first_c, assay_block_sums *out) {
-    for (int level = LEVELS - 1; !assay_block_kernel_at(level, r, c, n, first_r, first_c, out); level--) {
+static double element(const void *p, int type, size_t i) {
+    static const int32_t dtype[] = {ASSAY_F64, ASSAY_F32, ASSAY_F16};
+    return assay_load_f64(dtype[type], (const unsigned char *)p + i * assay_dtype_size(dtype[type]));
+}
+
+/* What is left of a raw second moment about the mean; below this share of it the digits are gone and the sums are made again. */
+static bool cancels(double central, double raw) { return !(central > raw * 0x1p-10); }
+
+static void central_sums(const assay_block_level *level, const assay_block *b, assay_block_sums *o) {
+    double n = (double)b->n;
+    o->var_r = o->rr - o->r * o->r / n, o->var_c = o->cc - o->c * o->c / n, o->cov = o->rc - o->r * o->c / n;
+    if (!cancels(o->var_r, o->rr) && !cancels(o->var_c, o->cc)) return;
+    assay_block_shifted s;
+    level->shifted[b->type_r][b->type_c](b->r, b->c, b->n, element(b->r, b->type_r, 0), element(b->c, b->type_c, 0), &s);
+    o->var_r = s.uu - s.u * s.u / n, o->var_c = s.vv - s.v * s.v / n, o->cov = s.uv - s.u * s.v / n;
+    o->var_r = o->var_r > 0 ? o->var_r : 0, o->var_c = o->var_c > 0 ? o->var_c : 0;
+}
+
+/* Squares of fp16 and fp32 elements cannot overflow, so a finite sum of squares has no element that is not finite. */
+static uint64_t count_nonfinite(const void *p, int type, size_t n, double squares, uint64_t *nans) {
+    uint64_t bad = 0;
+    if (squares - squares == 0) return 0;
+    for (size_t i = 0; i < n; i++) {
+        double x = element(p, type, i);
+        bad += !(x - x == 0);
+        if (nans) *nans += x != x;
+    }
+    return bad;
+}
+
+static bool moves(const void *p, int type, size_t n, double first) {
+    for (size_t i = 0; i < n; i++)
+        if (element(p, type, i) != first) return true;
+    return false;
+}
+
+bool assay_block_sum_at(int which, const assay_block *b, double first_r, double first_c, assay_block_sums *o) {
+    const assay_block_level *level = level_at(which);
+    if (!level) return false;
+    *o = (assay_block_sums){0};
+    level->raw[b->type_r][b->type_c](b->r, b->c, b->n, o);
+    o->bad_r = count_nonfinite(b->r, b->type_r, b->n, o->rr, NULL);
+    o->bad_c = count_nonfinite(b->c, b->type_c, b->n, o->cc, &o->nan_c);
+    o->moved_r = moves(b->r, b->type_r, b->n, first_r), o->moved_c = moves(b->c, b->type_c, b->n, first_c);
+    if (!o->bad_r && !o->bad_c) central_sums(level, b, o);
+    return true;
+}
+
+void assay_block_sum(const assay_block *b, double first_r, double first_c, assay_block_sums *out) {
+    for (int level = ASSAY_BLOCK_LEVELS - 1; !assay_block_sum_at(level, b, first_r, first_c, out); level--) {
     }
 }

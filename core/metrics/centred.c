@@ -35,7 +35,7 @@ static void token_mean(group *g) {
 /* The block kernel adds up rr, cc and rc in the order all metrics use. */
 static sums group_sums(group *g) {
     assay_neumaier rr = {0, 0}, cc = {0, 0}, rc = {0, 0}, raw = {0, 0};
-    double r[ASSAY_BLOCK + ASSAY_LANES], c[ASSAY_BLOCK + ASSAY_LANES];
+    double r[ASSAY_BLOCK], c[ASSAY_BLOCK];
     size_t total = g->width * (size_t)g->tokens, position = 0;
     assay_reader ra, rb;
     token_mean(g);
@@ -44,13 +44,14 @@ static sums group_sums(group *g) {
         size_t n = total - start < ASSAY_BLOCK ? total - start : ASSAY_BLOCK;
         assay_block_sums b;
         assay_reader_next(&ra, n, r), assay_reader_next(&rb, n, c);
-        assay_block_kernel(r, c, n, 0, 0, &b);
+        assay_block block = {.r = r, .c = c, .n = n};
+        assay_block_sum(&block, 0, 0, &b);
         assay_neumaier_add(&raw, b.rr);
         for (size_t i = 0; i < n; i++) {
             r[i] -= g->mean[position], c[i] -= g->mean[position];
             position = position + 1 == g->width ? 0 : position + 1;
         }
-        assay_block_kernel(r, c, n, 0, 0, &b);
+        assay_block_sum(&block, 0, 0, &b);
         assay_neumaier_add(&rr, b.rr), assay_neumaier_add(&cc, b.cc), assay_neumaier_add(&rc, b.rc);
     }
     return (sums){assay_neumaier_value(&rr), assay_neumaier_value(&cc), assay_neumaier_value(&rc), assay_neumaier_value(&raw)};

@@ -10,7 +10,7 @@ typedef void each_fn(void *ctx, const double *r, const double *c, size_t n, int6
 
 /* Both tensors in C order, a block at a time. */
 static void each_block(const assay_tensor *a, const assay_tensor *b, each_fn *fn, void *ctx) {
-    double r[ASSAY_BLOCK + ASSAY_LANES], c[ASSAY_BLOCK + ASSAY_LANES];
+    double r[ASSAY_BLOCK], c[ASSAY_BLOCK];
     int64_t total = assay_metrics_count(a);
     if (total <= 0) return;
     assay_reader ra, rb;

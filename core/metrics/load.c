@@ -127,3 +127,17 @@ void assay_reader_next(assay_reader *rd, size_t n, double *out) {
         n -= run;
     }
 }
+
+const void *assay_reader_span(assay_reader *rd, size_t n, double *buffer, int *type) {
+    uint32_t in = rd->rank - 1;
+    bool known = rd->dtype == ASSAY_F16 || rd->dtype == ASSAY_F32 || rd->dtype == ASSAY_F64;
+    *type = ASSAY_BLOCK_F64;
+    if (!known || rd->stride[in] != 1 || (size_t)(rd->shape[in] - rd->at[in]) < n) {
+        assay_reader_next(rd, n, buffer);
+        return buffer;
+    }
+    const unsigned char *p = rd->base + (size_t)rd->offset * rd->size;
+    *type = rd->dtype == ASSAY_F16 ? ASSAY_BLOCK_F16 : rd->dtype == ASSAY_F32 ? ASSAY_BLOCK_F32 : ASSAY_BLOCK_F64;
+    advance(rd, (int64_t)n);
+    return p;
+}

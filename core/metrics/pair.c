@@ -2,7 +2,10 @@
 #include "metrics/metrics.h"
 #include "base/error.h"
 #include "base/fmath.h"
+#include "base/mem.h"
+#include "base/threads.h"
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* Neumaier's compensated sum: block sums of very different size lose nothing. */
@@ -19,8 +22,8 @@ double assay_neumaier_value(const assay_neumaier *s) {
 typedef struct running {
     assay_neumaier rr, cc, rc, abs_d, dd;
     double n, mean_r, mean_c, var_r, var_c, cov, peak, max_d, first_r, first_c;
-    uint64_t moved_r, moved_c;
-    int64_t peak_at, max_at;
+    bool moved_r, moved_c;
+    int64_t peak_block, max_block;
 } running;
 
 /* Joins a block's central sums with those before it (Chan, Golub and LeVeque's update). */
@@ -34,31 +37,94 @@ static void join_moments(running *t, const assay_block_sums *b, double n) {
     t->n = all;
 }
 
-static int64_t first_at(const double *r, const double *c, size_t n, double value) {
-    for (size_t i = 0; i < n; i++)
-        if (fabs((c ? c[i] - r[i] : r[i])) == value) return (int64_t)i;
-    return 0;
+/* A pair cut into blocks; `skip` = flat index left out, or -1. */
+typedef struct cut {
+    const assay_tensor *ref, *cand;
+    int64_t total, skip, blocks;
+    double first_r, first_c;
+    int64_t window; /* first block of `sums` */
+    assay_block_sums *sums;
+} cut;
+typedef struct buffers {
+    double r[ASSAY_BLOCK], c[ASSAY_BLOCK];
+} buffers;
+
+/* The next block of two readers that stand at its start. */
+static assay_block next_block(const cut *p, int64_t index, assay_reader *ra, assay_reader *rb, buffers *b) {
+    int64_t start = index * ASSAY_BLOCK, left = p->total - start;
+    assay_block k = {.n = left < ASSAY_BLOCK ? (size_t)left : ASSAY_BLOCK};
+    if (p->skip < start || p->skip >= start + (int64_t)k.n) {
+        k.r = assay_reader_span(ra, k.n, b->r, &k.type_r);
+        k.c = assay_reader_span(rb, k.n, b->c, &k.type_c);
+        return k;
+    }
+    assay_reader_next(ra, k.n, b->r), assay_reader_next(rb, k.n, b->c);
+    size_t hole = (size_t)(p->skip - start), rest = (--k.n - hole) * sizeof *b->r;
+    memmove(b->r + hole, b->r + hole + 1, rest), memmove(b->c + hole, b->c + hole + 1, rest);
+    k.r = b->r, k.c = b->c; /* two arrays of double: types 0 */
+    return k;
 }
-static int64_t first_bad(const double *c, size_t n) {
-    for (size_t i = 0; i < n; i++)
-        if (!(c[i] - c[i] == 0)) return (int64_t)i;
-    return 0;
+static void read_at(const cut *p, int64_t block, assay_reader *ra, assay_reader *rb) {
+    assay_reader_init(ra, p->ref), assay_reader_init(rb, p->cand);
+    assay_reader_seek(ra, block * ASSAY_BLOCK), assay_reader_seek(rb, block * ASSAY_BLOCK);
 }
 
-static void take_block(running *t, assay_pair_stats *o, double *r, double *c, size_t n, int64_t start) {
-    assay_block_sums b;
-    if (start == 0) t->first_r = r[0], t->first_c = c[0];
-    assay_block_kernel(r, c, n, t->first_r, t->first_c, &b);
-    if (b.bad_c && o->first_nonfinite_cand < 0) o->first_nonfinite_cand = start + first_bad(c, n);
-    o->nonfinite_ref += b.bad_r, o->nonfinite_cand += b.bad_c, o->nan_cand += b.nan_c;
-    o->zeros_ref += b.zero_r, o->zeros_cand += b.zero_c;
-    t->moved_r += b.moved_r, t->moved_c += b.moved_c;
+enum { TASK_BLOCKS = 64, WINDOW_BLOCKS = 32 * TASK_BLOCKS, FEW_BLOCKS = 16 };
+static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
+
+static void sum_blocks(void *ctx, uint64_t task, uint32_t worker) {
+    const cut *p = ctx;
+    int64_t first = p->window + (int64_t)task * TASK_BLOCKS, end = least(first + TASK_BLOCKS, p->blocks);
+    assay_reader ra, rb;
+    buffers b;
+    (void)worker;
+    read_at(p, first, &ra, &rb);
+    for (int64_t i = first; i < end; i++) {
+        assay_block k = next_block(p, i, &ra, &rb, &b);
+        if (k.n)
+            assay_block_sum(&k, p->first_r, p->first_c, &p->sums[i - p->window]);
+        else
+            p->sums[i - p->window] = (assay_block_sums){0}; /* its only element is left out */
+    }
+}
+
+/* One block as doubles; returns the number of elements. */
+static size_t block_as_doubles(const cut *p, int64_t block, buffers *b) {
+    assay_reader ra, rb;
+    read_at(p, block, &ra, &rb);
+    size_t n = (size_t)least(ASSAY_BLOCK, p->total - block * ASSAY_BLOCK);
+    assay_reader_next(&ra, n, b->r), assay_reader_next(&rb, n, b->c);
+    return n;
+}
+
+/* Flat index of the first element of a block that fits; the one left out never does. */
+typedef bool fits_fn(double r, double c, double value);
+static bool fits_peak(double r, double c, double value) { return (void)c, fabs(r) == value; }
+static bool fits_difference(double r, double c, double value) { return fabs(c - r) == value; }
+static bool fits_nonfinite(double r, double c, double value) { return (void)r, (void)value, !(c - c == 0); }
+static int64_t index_of(const cut *p, int64_t block, fits_fn *fits, double value) {
+    buffers b;
+    size_t n = block_as_doubles(p, block, &b);
+    for (size_t i = 0; i < n; i++)
+        if (block * ASSAY_BLOCK + (int64_t)i != p->skip && fits(b.r[i], b.c[i], value)) return block * ASSAY_BLOCK + (int64_t)i;
+    return -1;
+}
+
+static void take_block(running *t, assay_pair_stats *o, const cut *p, int64_t block) {
+    const assay_block_sums *b = &p->sums[block - p->window];
+    int64_t n = least(ASSAY_BLOCK, p->total - block * ASSAY_BLOCK) - (p->skip >= 0 && p->skip / ASSAY_BLOCK == block);
+    if (!n) return;
+    o->count += (uint64_t)n;
+    if (b->bad_c && o->first_nonfinite_cand < 0) o->first_nonfinite_cand = index_of(p, block, fits_nonfinite, 0);
+    o->nonfinite_ref += b->bad_r, o->nonfinite_cand += b->bad_c, o->nan_cand += b->nan_c;
+    o->zeros_ref += b->zero_r, o->zeros_cand += b->zero_c;
+    t->moved_r |= b->moved_r, t->moved_c |= b->moved_c;
     if (o->nonfinite_ref || o->nonfinite_cand) return;
-    if (b.peak > t->peak) t->peak = b.peak, t->peak_at = start + first_at(r, NULL, n, b.peak);
-    if (b.max_d > t->max_d) t->max_d = b.max_d, t->max_at = start + first_at(r, c, n, b.max_d);
-    assay_neumaier_add(&t->rr, b.rr), assay_neumaier_add(&t->cc, b.cc), assay_neumaier_add(&t->rc, b.rc);
-    assay_neumaier_add(&t->abs_d, b.abs_d), assay_neumaier_add(&t->dd, b.dd);
-    join_moments(t, &b, (double)n);
+    if (b->peak > t->peak) t->peak = b->peak, t->peak_block = block;
+    if (b->max_d > t->max_d) t->max_d = b->max_d, t->max_block = block;
+    assay_neumaier_add(&t->rr, b->rr), assay_neumaier_add(&t->cc, b->cc), assay_neumaier_add(&t->rc, b->rc);
+    assay_neumaier_add(&t->abs_d, b->abs_d), assay_neumaier_add(&t->dd, b->dd);
+    join_moments(t, b, (double)n);
 }
 
 static double over(double a, double b) { return b > 0 ? a / b : NAN; }
@@ -81,10 +147,10 @@ static void decibels(assay_pair_stats *o) {
     o->psnr_db = !o->identical && o->peak_ref > 0 && o->mse > 0 ? 20 * assay_log10(o->peak_ref) - 10 * assay_log10(o->mse) : NAN;
 }
 
-static void conclude(const running *t, assay_pair_stats *o) {
+static void conclude(const running *t, const cut *p, assay_pair_stats *o) {
     double n = (double)o->count, rr = assay_neumaier_value(&t->rr), cc = assay_neumaier_value(&t->cc),
            rc = assay_neumaier_value(&t->rc);
-    o->constant_ref = t->moved_r == 0, o->constant_cand = t->moved_c == 0;
+    o->constant_ref = !t->moved_r, o->constant_cand = !t->moved_c;
     o->mean_ref = t->mean_r, o->mean_cand = t->mean_c;
     o->norm_ref = sqrt(rr), o->norm_cand = sqrt(cc);
     o->var_ref = o->constant_ref ? 0 : t->var_r / n, o->var_cand = o->constant_cand ? 0 : t->var_c / n;
@@ -92,44 +158,41 @@ static void conclude(const running *t, assay_pair_stats *o) {
     o->pearson = o->constant_ref || o->constant_cand ? NAN : clamp1(over(t->cov, norm_product(t->var_r, t->var_c)));
     o->gain = over(rc, rr);
     o->identical = t->max_d == 0;
-    o->max_abs = t->max_d, o->max_abs_index = o->identical ? -1 : t->max_at;
+    o->max_abs = t->max_d, o->max_abs_index = o->identical ? -1 : index_of(p, t->max_block, fits_difference, t->max_d);
     o->mean_abs = assay_neumaier_value(&t->abs_d) / n;
     o->mse = assay_neumaier_value(&t->dd) / n, o->rmse = sqrt(o->mse);
     o->rel_l2 = over(sqrt(assay_neumaier_value(&t->dd)), o->norm_ref);
     o->peak_ref = t->peak, o->rms_ref = sqrt(rr / n);
     o->max_abs_over_rms = over(o->max_abs, o->rms_ref);
-    o->energy_share_top1 = over(t->peak * t->peak, rr), o->energy_top1_index = t->peak > 0 ? t->peak_at : -1;
+    o->energy_share_top1 = over(t->peak * t->peak, rr);
+    o->energy_top1_index = t->peak > 0 ? index_of(p, t->peak_block, fits_peak, t->peak) : -1;
     decibels(o);
 }
 
-/* Indices count all elements, the skipped one too. */
-static void undo_skip(int64_t skip, int64_t *index) {
-    if (skip >= 0 && *index >= skip) ++*index;
+static uint32_t threads_wanted;
+void assay_metrics_set_threads(uint32_t threads) { threads_wanted = threads; }
+static uint32_t threads_for(int64_t blocks) {
+    if (blocks <= 1024) return 1;
+    return threads_wanted ? threads_wanted : assay_cpu_count();
 }
 
 void assay_pair_compute(const assay_tensor *ref, const assay_tensor *cand, int64_t skip, assay_pair_stats *o) {
-    double r[ASSAY_BLOCK + ASSAY_LANES], c[ASSAY_BLOCK + ASSAY_LANES];
-    int64_t total = assay_metrics_count(ref), taken = 0;
-    running t = {.peak_at = 0};
-    assay_reader a, b;
+    cut p = {.ref = ref, .cand = cand, .total = assay_metrics_count(ref), .skip = skip};
+    assay_block_sums few[FEW_BLOCKS];
+    running t = {.n = 0};
     *o = (assay_pair_stats){.struct_size = sizeof *o, .first_nonfinite_cand = -1};
     undefined(o);
-    if (total > 0) assay_reader_init(&a, ref), assay_reader_init(&b, cand);
-    for (int64_t start = 0; start < total; start += ASSAY_BLOCK) {
-        size_t n = total - start < ASSAY_BLOCK ? (size_t)(total - start) : ASSAY_BLOCK;
-        assay_reader_next(&a, n, r);
-        assay_reader_next(&b, n, c);
-        if (skip >= start && skip < start + (int64_t)n) {
-            size_t k = (size_t)(skip - start), rest = (--n - k) * sizeof *r;
-            memmove(r + k, r + k + 1, rest);
-            memmove(c + k, c + k + 1, rest);
-        }
-        if (n) take_block(&t, o, r, c, n, taken);
-        taken += (int64_t)n;
+    if (p.total <= (skip >= 0)) return;
+    p.blocks = (p.total + ASSAY_BLOCK - 1) / ASSAY_BLOCK;
+    p.first_r = assay_metrics_load(ref, skip == 0), p.first_c = assay_metrics_load(cand, skip == 0);
+    p.sums = p.blocks <= FEW_BLOCKS ? few : assay_xcalloc((size_t)least(p.blocks, WINDOW_BLOCKS), sizeof *p.sums);
+    for (; p.window < p.blocks; p.window += WINDOW_BLOCKS) {
+        int64_t n = least(WINDOW_BLOCKS, p.blocks - p.window);
+        assay_parallel(threads_for(p.blocks), (uint64_t)(n + TASK_BLOCKS - 1) / TASK_BLOCKS, sum_blocks, &p);
+        for (int64_t i = 0; i < n; i++) take_block(&t, o, &p, p.window + i);
     }
-    o->count = (uint64_t)taken;
-    if (taken && !o->nonfinite_ref && !o->nonfinite_cand) conclude(&t, o);
-    undo_skip(skip, &o->first_nonfinite_cand), undo_skip(skip, &o->max_abs_index), undo_skip(skip, &o->energy_top1_index);
+    if (p.sums != few) free(p.sums);
+    if (!o->nonfinite_ref && !o->nonfinite_cand) conclude(&t, &p, o);
 }
 
 assay_status assay_metrics_pair(const assay_tensor *ref, const assay_tensor *cand, int64_t skip, assay_pair_stats *out,

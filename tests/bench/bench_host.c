@@ -3,6 +3,7 @@
 #include "assay/metrics.h"
 #include "base/digest.h"
 #include "base/process.h"
+#include "base/threads.h"
 #include "metrics/metrics.h"
 #include "ops/kernels/kernels.h"
 #include "tensor/dtype.h"
@@ -50,9 +51,19 @@ static void digest(void) {
     }
 }
 
-static void read_loop_32(void) { sink = assay_kernels_best()->sum_f32(a32, PAIRS) + assay_kernels_best()->sum_f32(b32, PAIRS); }
+/* Reading both tensors once: the bandwidth that the metrics are measured against, by as many threads. */
+typedef struct both { const float *a, *b; int64_t n; } both;
+static uint32_t threads = 1;
+enum { PIECES = 64 };
+static void read_piece(void *ctx, uint64_t i, uint32_t worker) {
+    const both *p = ctx;
+    int64_t n = p->n / PIECES, at = (int64_t)i * n;
+    (void)worker;
+    sink = assay_kernels_best()->sum_f32(p->a + at, n) + assay_kernels_best()->sum_f32(p->b + at, n);
+}
+static void read_loop_32(void) { assay_parallel(threads, PIECES, read_piece, &(both){ a32, b32, PAIRS }); }
 static void read_loop_16(void) {
-    sink = assay_kernels_best()->sum_f32((const float *)(const void *)a16, PAIRS / 2) + assay_kernels_best()->sum_f32((const float *)(const void *)b16, PAIRS / 2);
+    assay_parallel(threads, PIECES, read_piece, &(both){ (const float *)(const void *)a16, (const float *)(const void *)b16, PAIRS / 2 });
 }
 static void metrics(int32_t dtype, void *a, void *b) {
     int64_t shape[] = { PAIRS };
@@ -115,7 +126,11 @@ int main(int argc, char **argv) {
     compare("assay gates", gates, "true", empty, rounds);
     compare("SHA-256 of a file", digest, "openssl dgst -sha256", openssl, rounds);
     make_pairs();
-    compare("metrics, fp32, 16 Mi pairs", metrics_32, "reading both once", read_loop_32, rounds);
-    compare("metrics, fp16, 16 Mi pairs", metrics_16, "reading both once", read_loop_16, rounds);
+    for (threads = 1; threads <= 2 && threads <= assay_cpu_count(); threads++) {
+        assay_metrics_set_threads(threads);
+        printf("metrics of 16 Mi pairs, %u thread%s\n", threads, threads > 1 ? "s" : "");
+        compare("metrics, fp32", metrics_32, "reading both once", read_loop_32, rounds);
+        compare("metrics, fp16", metrics_16, "reading both once", read_loop_16, rounds);
+    }
     return 0;
 }

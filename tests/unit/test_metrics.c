@@ -3,6 +3,7 @@
 #include "metrics/metrics.h"
 #include "tensor/tensor.h"
 #include <math.h>
+#include <stdlib.h>
 
 #define NEAR(a, b, tol) CU_ASSERT(fabs((a) - (b)) <= (tol))
 static const assay_metrics_1 *m(void) { return assay_metrics_iface(); }
@@ -224,17 +225,72 @@ static void bits_decide_equality(void) {
     CU_ASSERT(d[0] == 0 && d[1] == 0);
 }
 
-static void every_level_gives_the_same_bits(void) {
+/* One block of each type pair: r in one type, c in the other, the same values where halves can hold them. */
+typedef struct typed {
+    double f64[ASSAY_BLOCK];
+    float f32[ASSAY_BLOCK];
+    uint16_t f16[ASSAY_BLOCK];
+} typed;
+static const void *of_type(const typed *t, int type) {
+    return type == ASSAY_BLOCK_F16 ? (const void *)t->f16 : type == ASSAY_BLOCK_F32 ? (const void *)t->f32 : t->f64;
+}
+static void fill_halves(typed *t, double shift, double factor) {
+    for (int i = 0; i < ASSAY_BLOCK; i++) {
+        t->f16[i] = assay_f64_to_f16(shift + (i % 13 ? factor / (double)(i * i % 97 + 3) - 0.1 : -shift));
+        t->f64[i] = assay_load_f64(ASSAY_F16, &t->f16[i]), t->f32[i] = (float)t->f64[i];
+    }
+}
+static void every_level_and_type_gives_the_same_bits(void) {
     static const size_t lengths[] = {1, 7, 8, 9, 63, 1000, ASSAY_BLOCK};
-    for (size_t k = 0; k < sizeof lengths / sizeof *lengths; k++) {
-        assay_block_sums sums[3] = {{0}};
-        for (int level = 0; level < 3; level++) {
-            double r[ASSAY_BLOCK + ASSAY_LANES], c[ASSAY_BLOCK + ASSAY_LANES];
-            for (size_t i = 0; i < lengths[k]; i++) r[i] = 1.0 / (double)(i * i % 97 + 3) - 0.1, c[i] = r[i] * 1.0009765;
-            if (assay_block_kernel_at(level, r, c, lengths[k], r[0], c[0], &sums[level]))
-                CU_ASSERT(memcmp(&sums[level], &sums[0], sizeof sums[0]) == 0);
+    static typed r, c;
+    for (int far = 0; far < 2; far++) { /* far: a mean so large that the central sums are made again */
+        fill_halves(&r, far ? 64 : 0, 1), fill_halves(&c, far ? 64 : 0, 1.0625);
+        for (size_t k = 0; k < sizeof lengths / sizeof *lengths; k++) {
+            assay_block_sums want;
+            for (int i = 0; i < ASSAY_BLOCK_LEVELS * ASSAY_BLOCK_TYPES * ASSAY_BLOCK_TYPES; i++) {
+                int tr = i / ASSAY_BLOCK_TYPES % ASSAY_BLOCK_TYPES, tc = i % ASSAY_BLOCK_TYPES;
+                assay_block b = {.r = of_type(&r, tr), .c = of_type(&c, tc), .type_r = tr, .type_c = tc, .n = lengths[k]};
+                assay_block_sums got;
+                if (!assay_block_sum_at(i / (ASSAY_BLOCK_TYPES * ASSAY_BLOCK_TYPES), &b, r.f64[0], c.f64[0], &got)) continue;
+                if (i == 0) want = got;
+                CU_ASSERT(memcmp(&want.r, &got.r, offsetof(assay_block_sums, bad_r)) == 0);
+                CU_ASSERT(want.zero_r == got.zero_r && want.zero_c == got.zero_c && want.moved_r == got.moved_r);
+            }
         }
     }
+}
+
+/* Enough blocks for several windows of several tasks: the figures may not depend on who adds up what. */
+static void threads_do_not_matter(void) {
+    enum { N = (32 * 64 + 65) * 1024 + 5 };
+    float *r = malloc(N * sizeof *r), *c = malloc(N * sizeof *c);
+    int64_t n = N;
+    CU_ASSERT_FATAL(r && c);
+    for (int64_t i = 0; i < n; i++) r[i] = (float)(i * 7919 % 10007) * 0x1p-13f - 0.3f, c[i] = r[i] * 1.0009765f;
+    c[N - 70000] += 2, r[N - 3] = 5;
+    assay_tensor a = assay_tensor_view(ASSAY_F32, 1, &n, r), b = assay_tensor_view(ASSAY_F32, 1, &n, c);
+    assay_pair_stats one, two;
+    assay_metrics_set_threads(1);
+    CU_ASSERT_EQUAL(m()->pair(&a, &b, N - 70000, &one, NULL), ASSAY_OK);
+    CU_ASSERT_EQUAL(one.max_abs_index, N - 3);
+    assay_metrics_set_threads(2);
+    CU_ASSERT_EQUAL(m()->pair(&a, &b, N - 70000, &two, NULL), ASSAY_OK);
+    CU_ASSERT(memcmp(&one, &two, sizeof one) == 0);
+    CU_ASSERT_EQUAL(m()->pair(&a, &b, -1, &two, NULL), ASSAY_OK);
+    CU_ASSERT_EQUAL(two.energy_top1_index, N - 3);
+    c[12345678 % N] = NAN;
+    CU_ASSERT_EQUAL(m()->pair(&a, &b, -1, &two, NULL), ASSAY_OK);
+    CU_ASSERT_EQUAL(two.first_nonfinite_cand, 12345678 % N);
+    assay_metrics_set_threads(0);
+    free(r);
+    free(c);
+}
+
+/* Values whose squares overflow are finite all the same. */
+static void large_doubles_are_finite(void) {
+    double r[] = {1e200, 2e200, -1e200}, c[] = {1e200, INFINITY, -1e200};
+    CU_ASSERT_EQUAL(pair(r, r, 3).nonfinite_ref, 0);
+    CU_ASSERT_EQUAL(pair(r, c, 3).nonfinite_cand, 1);
 }
 
 /* statistics.md section 3.2, "Verified defects in published helpers": what our figures say instead. */
@@ -282,6 +338,6 @@ ASSAY_SUITE("metrics", TEST(figures_of_a_hand_worked_pair), TEST(nothing_is_defi
             TEST(an_element_can_be_left_out), TEST(shapes_must_be_equal), TEST(strides_and_types_do_not_matter),
             TEST(halves_widen_exactly), TEST(slices_are_pairs_of_their_own), TEST(the_token_mean_is_taken_away),
             TEST(ulp_distances_are_counted_in_halves), TEST(elements_over_counts_nan), TEST(bits_decide_equality),
-            TEST(every_level_gives_the_same_bits), TEST(noise_is_not_divided_by_the_first_axis),
+            TEST(every_level_and_type_gives_the_same_bits), TEST(threads_do_not_matter), TEST(large_doubles_are_finite), TEST(noise_is_not_divided_by_the_first_axis),
             TEST(zeros_against_zeros_have_no_psnr), TEST(identical_has_no_psnr_whatever_the_peak),
             TEST(the_peak_of_negative_outputs_is_their_magnitude), TEST(a_zero_candidate_scores_the_crest_factor_only))
