@@ -13,14 +13,6 @@ static const assay_opt opts[] = {
     {NULL, 0, NULL, NULL, false},
 };
 
-static assay_status read_receipt(const char *dir, const char *host, assay_json **receipt, assay_error *err) {
-    char *path = assay_xprintf("%s/receipt.%s.json", dir, host);
-    assay_status st = assay_is_file(path) ? assay_json_read_file(path, receipt, err)
-                                          : assay_fail(err, ASSAY_E_INPUT, "%s is absent: 'assay judge %s' writes it", path, dir);
-    free(path);
-    return st;
-}
-
 static void print_text(const assay_json *receipt) {
     assay_buf text = {0};
     assay_report_text(receipt, assay_color_on(STDOUT_FILENO), &text);
@@ -35,7 +27,7 @@ static int run(const assay_args *a) {
     assay_json *receipt = NULL;
     assay_status st = assay_plan_load(a->pos[0], &p, &err);
     if (st == ASSAY_OK) st = assay_cli_host(a, &p, &host, &err);
-    if (st == ASSAY_OK) st = read_receipt(p.dir, host, &receipt, &err);
+    if (st == ASSAY_OK) st = assay_cli_read_receipt(p.dir, host, &receipt, &err);
     if (st == ASSAY_OK && !assay_flag(a, "no-html")) st = assay_report_html(p.dir, host, &err);
     if (st == ASSAY_OK && a->json) assay_cli_print_json(receipt);
     else if (st == ASSAY_OK) print_text(receipt);

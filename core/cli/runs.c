@@ -77,6 +77,14 @@ assay_status assay_cli_host(const assay_args *a, const assay_plan *p, char **hos
     return st;
 }
 
+assay_status assay_cli_read_receipt(const char *dir, const char *host, assay_json **receipt, assay_error *err) {
+    char *path = assay_xprintf("%s/receipt.%s.json", dir, host);
+    assay_status st = assay_is_file(path) ? assay_json_read_file(path, receipt, err)
+                                          : assay_fail(err, ASSAY_E_INPUT, "%s is absent: 'assay judge %s' writes it", path, dir);
+    free(path);
+    return st;
+}
+
 int assay_cli_show_receipt(const assay_args *a, const char *dir, const char *host, const assay_json *receipt, bool require_target) {
     int code = assay_receipt_exit(receipt, require_target);
     char *file = assay_xprintf("%s/receipt.%s.json", dir, host);

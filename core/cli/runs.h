@@ -16,6 +16,8 @@
 assay_status assay_cli_supervisor(const assay_args *a, const assay_plan *p, const assay_registry *r, assay_supervisor *s, char **host, assay_error *err);
 /* The host to judge or report: --host, or the only one with evidence. Caller frees. */
 assay_status assay_cli_host(const assay_args *a, const assay_plan *p, char **host, assay_error *err);
+/* receipt.<host>.json of a run directory; an absent one is a refusal that says what writes it. Caller frees. */
+assay_status assay_cli_read_receipt(const char *dir, const char *host, assay_json **receipt, assay_error *err);
 /* Interrupts (SIGINT, SIGTERM) set this flag; the supervisor looks at it. */
 const volatile int *assay_cli_catch_interrupts(void);
 /* Prints a receipt (text, or "assay-run/1" with --json) and returns the exit code. */

@@ -40,11 +40,13 @@ void assay_gate_close(assay_gate_run *g);
 const assay_json *assay_gate_params(const assay_gate_run *g);          /* effective parameters */
 assay_status assay_gate_needs(assay_gate_run *g, const assay_evidence_set *so_far, assay_need_list *out, assay_error *err);
 /* {schema, gate, version, verdict, validity:{valid, reasons}, reasons:[{code,message,where}], metrics:{group:{name:..}}, units,
- * details, params, evidence:[{role,label,sha256,origin}]}. A metric key "candidate:b9.cosine" goes to group "candidate:b9", name
+ * details, params, evidence:[{role,label,kind,sha256,origin}]}. A metric key "candidate:b9.cosine" goes to group "candidate:b9", name
  * "cosine" (split at the LAST dot); a key without a dot goes to group "gate". One value = number, several = list; NaN = null.
  * Booleans, strings and objects: finding->detail(key, json) with the same dotted keys lands in metrics too when the key starts
  * with "metrics:"; other details go to `details`. A gate that gives no verdict is an error (ASSAY_E_INTERNAL). */
 assay_status assay_gate_judge(assay_gate_run *g, const assay_evidence_set *ev, assay_json **verdict, assay_error *err);
+/* "program", "output", "plan", "timing", "record". */
+const char *assay_kind_name(int32_t kind);
 /* open + judge + close. */
 assay_status assay_judge(const assay_registry *r, const char *gate, const assay_json *params, const assay_evidence_set *ev, assay_json **verdict, assay_error *err);
 /* "invalid" ahead of any verdict, else pass, kill, inconclusive, not-measured. */

@@ -163,6 +163,17 @@ static const char *origin_name(int32_t origin) {
     return origin >= ASSAY_ORIGIN_DEVICE && origin <= ASSAY_ORIGIN_IMPORTED ? names[origin] : NULL;
 }
 
+const char *assay_kind_name(int32_t kind) {
+    switch (kind) {
+    case ASSAY_K_PROGRAM: return "program";
+    case ASSAY_K_OUTPUT: return "output";
+    case ASSAY_K_PLAN: return "plan";
+    case ASSAY_K_TIMING: return "timing";
+    case ASSAY_K_RECORD: return "record";
+    default: return "unknown";
+    }
+}
+
 static assay_json *evidence_list(const assay_evidence_set *ev) {
     static const char *const states[] = {"", "ok", "not-measured", "failed", "unavailable"};
     assay_json *list = assay_json_array();
@@ -172,6 +183,7 @@ static assay_json *evidence_list(const assay_evidence_set *ev) {
         assay_json_set_string(e, "role", it->role);
         assay_json_set_string(e, "label", it->label);
         assay_json_set_string(e, "sha256", it->sha256);
+        assay_json_set_string(e, "kind", assay_kind_name(it->kind));
         assay_json_set_string(e, "origin", origin_name(it->origin));
         if (*it->arm) assay_json_set_string(e, "arm", it->arm);
         if (it->state == ASSAY_OK_STATE) continue;

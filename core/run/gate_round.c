@@ -132,7 +132,7 @@ assay_status assay_gate_first_needs(const assay_json *plan, const assay_registry
     for (size_t i = 0; st == ASSAY_OK && i < list.len; i++) {
         const assay_query *q = &list.items[i].query;
         assay_json *row = assay_json_append(rows, assay_json_object());
-        assay_json_set_string(row, "kind", assay_trial_kind_name(q->kind));
+        assay_json_set_string(row, "kind", assay_kind_name(q->kind));
         assay_json_set_string(row, "arm", q->arm);
         if (q->fixture) assay_json_set_string(row, "fixture", q->fixture);
         if (q->perturb) assay_json_set_string(row, "perturb", q->perturb);

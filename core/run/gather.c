@@ -30,7 +30,7 @@ static assay_json *note_need(assay_gather *g, const assay_need *n) {
     assay_json *row = assay_json_append(g->asked, assay_json_object());
     assay_json_set_string(row, "role", n->role);
     assay_json_set_string(row, "label", n->label);
-    assay_json_set_string(row, "kind", assay_trial_kind_name(n->query.kind));
+    assay_json_set_string(row, "kind", assay_kind_name(n->query.kind));
     assay_json_set_string(row, "arm", n->query.arm);
     if (n->query.arm_b) assay_json_set_string(row, "arm_b", n->query.arm_b);
     if (n->query.fixture) assay_json_set_string(row, "fixture", n->query.fixture);

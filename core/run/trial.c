@@ -11,17 +11,6 @@
 #include <sys/sysctl.h>
 #endif
 
-const char *assay_trial_kind_name(int32_t kind) {
-    switch (kind) {
-    case ASSAY_K_PROGRAM: return "program";
-    case ASSAY_K_OUTPUT: return "output";
-    case ASSAY_K_PLAN: return "plan";
-    case ASSAY_K_TIMING: return "timing";
-    case ASSAY_K_RECORD: return "record";
-    default: return "unknown";
-    }
-}
-
 static void add_id(assay_json *job) {
     char *text = assay_json_print(assay_json_get(job, "request")), hex[ASSAY_HEX], id[17];
     assay_sha256_of(text, strlen(text), hex);
@@ -96,12 +85,12 @@ static assay_status fill_request(const assay_plan *p, const assay_query *q, assa
 
 assay_status assay_trial_job(const assay_plan *p, const assay_query *q, assay_json **out, assay_error *err) {
     if (q->kind != ASSAY_K_OUTPUT && q->kind != ASSAY_K_PLAN && q->kind != ASSAY_K_TIMING)
-        return assay_fail(err, ASSAY_E_MISSING, "no trial makes evidence of kind %s", assay_trial_kind_name(q->kind));
+        return assay_fail(err, ASSAY_E_MISSING, "no trial makes evidence of kind %s", assay_kind_name(q->kind));
     assay_json *job = assay_json_object(), *request = assay_json_set(job, "request", assay_json_object());
     assay_json_set_string(job, "schema", ASSAY_JOB_SCHEMA);
-    assay_json_set_string(job, "kind", assay_trial_kind_name(q->kind));
+    assay_json_set_string(job, "kind", assay_kind_name(q->kind));
     assay_json_set_string(request, "schema", "assay-request/1");
-    assay_json_set_string(request, "kind", assay_trial_kind_name(q->kind));
+    assay_json_set_string(request, "kind", assay_kind_name(q->kind));
     assay_json_set_string(job, "backend", assay_streq(q->arm, "@reference") ? "reference" : NULL);
     assay_status st = fill_request(p, q, job, request, err);
     if (st != ASSAY_OK) {

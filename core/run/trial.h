@@ -16,7 +16,6 @@
 /* The job that answers a query. ASSAY_E_MISSING, with the reason, when the plan cannot answer it (no such arm, fixture or
  * perturbed state). Queries that need no trial (programs, imported tensors) are not for this function. */
 assay_status assay_trial_job(const assay_plan *p, const assay_query *q, assay_json **job, assay_error *err);
-const char *assay_trial_kind_name(int32_t kind);                     /* "output", "plan", "timing" ... */
 /* evidence/<host>/<id> below the run directory; caller frees. */
 char *assay_trial_dir(const assay_plan *p, const char *host, const char *id);
 bool assay_trial_is_done(const assay_plan *p, const char *host, const char *id);
