@@ -58,19 +58,19 @@ static bool says(small s, const char *words) {
     return yes;
 }
 
-static void M38_program_files_carry_level_2(void) {
+static void M38_yes_program_files_carry_level_2(void) {
     expect((small){.evidence = PROGRAM}, "2 promoted");
     expect((small){.evidence = PROGRAM, .identity = ""}, "2 promoted");
     CU_ASSERT(says((small){.evidence = PROGRAM}, "In the program file 0123456789ab"));
 }
 
-static void M40_M44_a_plan_is_capped_at_level_4(void) {
+static void M40_yes_M44_yes_a_plan_is_capped_at_level_4(void) {
     expect((small){.evidence = PLAN("device")}, "4 promoted");
     CU_ASSERT(says((small){.evidence = PLAN("device")}, "says nothing of correctness"));
     expect((small){.evidence = PLAN("simulated")}, "rehearsal");
 }
 
-static void M42_outputs_of_the_device_carry_level_6(void) {
+static void M42_yes_M42_no_outputs_of_the_device_carry_level_6(void) {
     expect((small){.evidence = REFERENCE "," OUTPUT("device")}, "6 promoted");
     expect((small){.evidence = REFERENCE "," OUTPUT("reference")}, "rehearsal");
     CU_ASSERT(says((small){.evidence = OUTPUT("device")}, "On M1, build 24G720"));
@@ -81,12 +81,12 @@ static void simulated_and_mixed_evidence_is_refused(void) {
     expect((small){.evidence = PLAN("device") "," OUTPUT("simulated")}, "mixed_origins");
 }
 
-static void M51_a_machine_has_a_build_and_a_chip(void) {
+static void M51_no_a_machine_has_a_build_and_a_chip(void) {
     expect((small){.evidence = OUTPUT("device"), .identity = "{\"os.version\":\"15.7\",\"chip\":\"M1\"}"}, "machine_unknown");
     expect((small){.evidence = OUTPUT("device"), .identity = MINI "," MINI}, "several_machines");
 }
 
-static void M54_stand_ins_make_a_probe(void) {
+static void M54_yes_M54_no_stand_ins_make_a_probe(void) {
     CU_ASSERT(says((small){.evidence = OUTPUT("device"), .class_ = "probe"}, "As a probe"));
     CU_ASSERT_FALSE(says((small){.evidence = OUTPUT("device"), .class_ = "model"}, "As a probe"));
 }
@@ -107,6 +107,6 @@ static void what_is_not_confirmed_or_not_sealed_is_refused(void) {
     expect((small){.evidence = OUTPUT("device"), .invalid = true, .fate = "undecided"}, "invalid_run not_confirmed");
 }
 
-ASSAY_SUITE("promote", TEST(M38_program_files_carry_level_2), TEST(M40_M44_a_plan_is_capped_at_level_4), TEST(M42_outputs_of_the_device_carry_level_6),
-            TEST(simulated_and_mixed_evidence_is_refused), TEST(M51_a_machine_has_a_build_and_a_chip), TEST(M54_stand_ins_make_a_probe),
+ASSAY_SUITE("promote", TEST(M38_yes_program_files_carry_level_2), TEST(M40_yes_M44_yes_a_plan_is_capped_at_level_4), TEST(M42_yes_M42_no_outputs_of_the_device_carry_level_6),
+            TEST(simulated_and_mixed_evidence_is_refused), TEST(M51_no_a_machine_has_a_build_and_a_chip), TEST(M54_yes_M54_no_stand_ins_make_a_probe),
             TEST(evidence_from_before_the_framework_is_refused), TEST(what_is_not_confirmed_or_not_sealed_is_refused))

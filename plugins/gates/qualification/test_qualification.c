@@ -48,14 +48,14 @@ static void expect(const char *receipts, const char *want) {
 #define RIGHT "{\"cosine\":0.99999,\"zero_fraction\":0,\"nonfinite\":0}"
 #define ZEROS "{\"cosine\":null,\"zero_fraction\":1,\"nonfinite\":0}"
 
-static void M51_a_cell_names_its_build_and_chip(void) {
+static void M51_yes_M51_no_a_cell_names_its_build_and_chip(void) {
     expect("[" RECEIPT("p", "24G720", "M1", "NE", RIGHT) "]", "pass");
     expect("[" RECEIPT("p", "", "M1", "NE", RIGHT) "]", "inconclusive receipt_incomplete");
     expect("[" RECEIPT("p", "24G720", "", "NE", RIGHT) "]", "inconclusive receipt_incomplete");
     expect("[" RECEIPT("", "24G720", "M1", "NE", RIGHT) "]", "inconclusive receipt_incomplete");
 }
 
-static void M51_no_verdict_is_carried_over(void) {
+static void M51_no_a_verdict_is_carried_over(void) {
     expect("[" RECEIPT("p", "24G720", "M1", "NE", RIGHT) "," RECEIPT("p", "25F84", "M1", "NE", RIGHT) "]", "pass");
     expect("[" RECEIPT("p", "24G720", "M1", "NE", RIGHT) "," RECEIPT("p", "25F84", "M1", "NE", ZEROS) "]",
            "kill all_zero_output verdict_not_transferable");
@@ -63,14 +63,14 @@ static void M51_no_verdict_is_carried_over(void) {
            "kill all_zero_output");
 }
 
-static void M52_placement_never_implies_correctness(void) {
+static void M52_no_placement_never_implies_correctness(void) {
     expect("[" RECEIPT("p", "24G720", "M1", "NE", "null") "]", "inconclusive no_parity");
     expect("[" RECEIPT("p", "24G720", "M1", "NE", "{}") "]", "kill cosine_below_min");
     expect("[" RECEIPT("p", "24G720", "M1", "CPU", RIGHT) "]", "inconclusive op_of_interest_not_on_ne");
     expect("[" RECEIPT("p", "24G720", "M1", "unknown", RIGHT) "]", "inconclusive no_device_usage");
 }
 
-static void M57_non_finite_output_is_killed(void) {
+static void M57_no_non_finite_output_is_killed(void) {
     expect("[" RECEIPT("p", "24G720", "M1", "NE", "{\"cosine\":0.99999,\"nonfinite\":3}") "]", "kill nonfinite_output");
 }
 
@@ -96,6 +96,6 @@ static void other_documents_are_no_receipts(void) {
 
 static void tear_down(void) { assay_registry_free(registry); }
 
-ASSAY_SUITE("qualification", TEST(M51_a_cell_names_its_build_and_chip), TEST(M51_no_verdict_is_carried_over),
-            TEST(M52_placement_never_implies_correctness), TEST(M57_non_finite_output_is_killed),
+ASSAY_SUITE("qualification", TEST(M51_yes_M51_no_a_cell_names_its_build_and_chip), TEST(M51_no_a_verdict_is_carried_over),
+            TEST(M52_no_placement_never_implies_correctness), TEST(M57_no_non_finite_output_is_killed),
             TEST(receipts_of_assay_keep_their_standing), TEST(other_documents_are_no_receipts), TEST(tear_down))
