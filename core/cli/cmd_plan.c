@@ -1,12 +1,8 @@
 /* cli/cmd_plan.c: runs a script and freezes it as a run directory; with --trials lists what is to be collected first. */
 #include "cli/runs.h"
-#include "report/progress.h"
 #include "run/drive.h"
 #include <stdio.h>
 #include <stdlib.h>
-#include <unistd.h>
-
-enum { SET_MAX = 256 };
 
 static const assay_opt opts[] = {
     {"out", 'o', "DIR", "run directory (default: runs/<experiment>-<next free k>)", false},
@@ -46,25 +42,21 @@ static int show(const assay_args *a, const assay_plan *p, const assay_json *tria
 }
 
 static int run(const assay_args *a) {
-    const char *set[SET_MAX];
-    int n_set = assay_arg_all(a, "set", set, SET_MAX);
-    assay_registry *r = assay_cli_registry(a);
-    assay_progress_view view;
-    assay_progress_open(&view, stderr, assay_color_on(STDERR_FILENO), a->quiet);
-    assay_plan_options o = {.script = a->pos[0], .out = assay_arg(a, "out"), .set = set, .n_set = (size_t)n_set, .registry = r,
-                            .note = note, .ctx = &view};
+    assay_planning s;
+    assay_cli_planning_open(a, &s);
+    s.options.note = note;
     char *dir = NULL;
     assay_plan p = {0};
     assay_error err = {0};
     assay_json *trials = assay_json_array();
-    assay_status st = assay_plan_make(&o, &dir, &err);
+    assay_status st = assay_plan_make(&s.options, &dir, &err);
     if (st == ASSAY_OK) st = assay_plan_load(dir, &p, &err);
     if (st == ASSAY_OK && assay_flag(a, "trials")) st = list_trials(a, &p, trials, &err);
-    assay_progress_close(&view);
+    assay_progress_close(&s.view);
     int code = st == ASSAY_OK ? show(a, &p, trials) : assay_cli_fail(a, &err);
     assay_json_free(trials);
     assay_plan_free(&p);
-    assay_registry_free(r);
+    assay_cli_planning_close(&s);
     free(dir);
     return code;
 }

@@ -4,14 +4,8 @@
 #include "base/fs.h"
 #include "base/names.h"
 #include "report/html.h"
-#include "report/progress.h"
-#include "run/drive.h"
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
-enum { SET_MAX = 256 };
 
 static const assay_opt opts[] = {
     {"out", 'o', "DIR", "run directory (default: runs/<experiment>-<next free k>, printed first)", false},
@@ -96,38 +90,27 @@ static assay_status settle_dir(const assay_args *a, const assay_plan_options *o,
     return st;
 }
 
-static assay_status drive(const assay_args *a, const char *dir, const assay_registry *r, const assay_progress *progress, char **host, assay_json **receipt,
-                          assay_error *err) {
-    assay_plan plan;
-    assay_drive d = {.progress = progress};
-    assay_status st = assay_plan_load(dir, &plan, err);
-    if (st != ASSAY_OK) return st;
-    st = assay_cli_supervisor(a, &plan, r, &d.supervisor, host, err);
-    if (st == ASSAY_OK) st = assay_drive_run(&d, receipt, err);
-    if (st == ASSAY_OK) st = assay_report_html(dir, *host, err);
-    assay_plan_free(&plan);
-    return st;
+static assay_status drive(const assay_args *a, const char *dir, assay_planning *p, char **host, assay_json **receipt, assay_error *err) {
+    assay_status st = assay_cli_drive(a, dir, p, host, receipt, err);
+    return st == ASSAY_OK ? assay_report_html(dir, *host, err) : st;
 }
 
 static int run(const assay_args *a) {
-    const char *set[SET_MAX];
-    int n_set = assay_arg_all(a, "set", set, SET_MAX);
-    assay_registry *r = assay_cli_registry(a);
-    assay_progress_view view;
-    assay_progress progress = assay_progress_open(&view, stderr, assay_color_on(STDERR_FILENO), a->quiet);
-    assay_plan_options o = {.script = a->pos[0], .out = assay_arg(a, "out"), .set = set, .n_set = (size_t)n_set, .registry = r,
-                            .chosen = say_dir, .note = say_step, .ctx = &view};
+    assay_planning p;
+    assay_cli_planning_open(a, &p);
+    p.options.chosen = say_dir;
+    p.options.note = say_step;
     char *dir = NULL, *host = NULL;
     assay_json *receipt = NULL;
     assay_error err = {0};
     const char *backend = assay_arg(a, "backend");   /* asked for before any work is done */
-    assay_status st = !backend || assay_registry_backend(r, backend, &err) ? ASSAY_OK : ASSAY_E_USAGE;
-    if (st == ASSAY_OK) st = settle_dir(a, &o, &dir, &err);
-    if (st == ASSAY_OK) st = drive(a, dir, r, &progress, &host, &receipt, &err);
-    assay_progress_close(&view);
+    assay_status st = !backend || assay_registry_backend(p.registry, backend, &err) ? ASSAY_OK : ASSAY_E_USAGE;
+    if (st == ASSAY_OK) st = settle_dir(a, &p.options, &dir, &err);
+    if (st == ASSAY_OK) st = drive(a, dir, &p, &host, &receipt, &err);
+    assay_progress_close(&p.view);
     int code = st == ASSAY_OK ? assay_cli_show_receipt(a, dir, host, receipt, assay_flag(a, "require-target")) : assay_cli_fail(a, &err);
     assay_json_free(receipt);
-    assay_registry_free(r);
+    assay_cli_planning_close(&p);
     free(dir);
     free(host);
     return code;

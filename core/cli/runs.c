@@ -3,7 +3,7 @@
 #include "base/fs.h"
 #include "base/names.h"
 #include "report/text.h"
-#include "run/judge.h"
+#include "run/drive.h"
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,6 +22,27 @@ const volatile int *assay_cli_catch_interrupts(void) {
     sigaction(SIGINT, &sa, NULL);
     sigaction(SIGTERM, &sa, NULL);
     return &interrupted;
+}
+
+void assay_cli_planning_open(const assay_args *a, assay_planning *s) {
+    memset(s, 0, sizeof *s);
+    s->registry = assay_cli_registry(a);
+    s->progress = assay_progress_open(&s->view, stderr, assay_color_on(STDERR_FILENO), a->quiet);
+    s->options = (assay_plan_options){.script = a->pos[0], .out = assay_arg(a, "out"), .set = s->set, .registry = s->registry, .ctx = &s->view};
+    s->options.n_set = (size_t)assay_arg_all(a, "set", s->set, sizeof s->set / sizeof *s->set);
+}
+
+void assay_cli_planning_close(assay_planning *s) { assay_registry_free(s->registry); }
+
+assay_status assay_cli_drive(const assay_args *a, const char *dir, assay_planning *s, char **host, assay_json **receipt, assay_error *err) {
+    assay_plan plan;
+    assay_drive d = {.progress = &s->progress};
+    assay_status st = assay_plan_load(dir, &plan, err);
+    if (st != ASSAY_OK) return st;
+    st = assay_cli_supervisor(a, &plan, s->registry, &d.supervisor, host, err);
+    if (st == ASSAY_OK) st = assay_drive_run(&d, receipt, err);
+    assay_plan_free(&plan);
+    return st;
 }
 
 static assay_status number_option(const assay_args *a, const char *name, double max, double *out, assay_error *err) {

@@ -1,7 +1,8 @@
-/* cli/runs.h: what the subcommands about run directories share: opening one, its host, the supervisor's settings, the end. */
+/* cli/runs.h: what the subcommands about run directories share: planning, opening one, its host, the supervisor's settings, the end. */
 #ifndef ASSAY_CLI_RUNS_H
 #define ASSAY_CLI_RUNS_H
 #include "cli/cli.h"
+#include "report/progress.h"
 #include "run/work.h"
 
 /* Options of run and trial that say where and how a trial runs. */
@@ -12,6 +13,18 @@
     {"threads", 0, "N", "threads of one worker (default: all cores); results do not depend on it", false},                                      \
     {"timeout", 0, "SECONDS", "a worker that takes longer is stopped and recorded (default 600)", false}
 
+/* What plans and runs an experiment: the options --out and --set, the registry, and the progress line of both. */
+typedef struct assay_planning {
+    const char *set[256];
+    assay_registry *registry;
+    assay_progress_view view; assay_progress progress;
+    assay_plan_options options;
+} assay_planning;
+/* `s` stays where it is until assay_cli_planning_close: its parts point at each other. */
+void assay_cli_planning_open(const assay_args *a, assay_planning *s);
+void assay_cli_planning_close(assay_planning *s);
+/* Judge and trials in turns on a planned directory. *host and *receipt: caller frees. */
+assay_status assay_cli_drive(const assay_args *a, const char *dir, assay_planning *s, char **host, assay_json **receipt, assay_error *err);
 /* Checks backend, device, host, threads, timeout and fills in the supervisor. *host: caller frees. */
 assay_status assay_cli_supervisor(const assay_args *a, const assay_plan *p, const assay_registry *r, assay_supervisor *s, char **host, assay_error *err);
 /* The host to judge or report: --host, or the only one with evidence. Caller frees. */

@@ -1,4 +1,4 @@
-/* Judging: gates in the order of the script, each in a worker; stops after a kill; keeps what is decided between turns. */
+/* Judging: gates in the order of the script, each in a worker; after a kill only those that explain it; keeps what is decided. */
 #include "run/judge.h"
 #include "run/judging.h"
 #include "run/work.h"
@@ -105,7 +105,7 @@ static void take_answer(assay_judging *j, const assay_json *gate, const assay_js
     assay_json_append(j->asked, assay_json_clone(assay_json_get(answer, "asked")));
     note_missing(j, assay_json_get(answer, "missing"));
     assay_rule_kills(j->plan->json, row, j->kills);
-    if (is(row, "printed", "kill") && stops_at_kill(j)) {
+    if (is(row, "printed", "kill") && stops_at_kill(j) && !j->stopped) {
         j->stopped = true;
         j->stopper = assay_json_len(j->rows) - 1;
     }
@@ -121,7 +121,7 @@ static void take_unjudged(assay_judging *j, const assay_json *gate) {
 static assay_status step_gates(assay_judging *j, bool partial, bool *wait, const char **gate, assay_error *err) {
     for (size_t i = assay_json_len(j->rows); i < assay_json_len(gates_of(j)); i++) {
         const assay_json *g = assay_json_at(gates_of(j), i);
-        if (j->stopped) {
+        if (j->stopped && !assay_json_bool(g, "after_kill", false)) {
             take_unjudged(j, g);
             continue;
         }

@@ -2,12 +2,12 @@
  *
  * plan.json ("assay-plan/1") holds everything that trials and judging need, so that no Lua of the experiment runs later:
  *   name, target, opset, precision, compute_units, shapes, seeds, stop, options, claims, priors, weights {provenance}, kills,
- *   compares (as declared)
+ *   compares, mutation_score (as declared)
  *   reference {kind, arm, precision, cut:[value names], framework, path, structural, tree | tensors:{FIXTURE:{file, sha256}}}
  *   arms      [{name, role, source, like, compute_units, precision, change, path, structural, tree, origin, where}]
  *   fixtures  [{name, provenance, use, digest, inputs:[{name, file, sha256, shape, dtype}],
  *               perturbed:[{perturb, digest, inputs:[...]}]}]
- *   gates     [{use, version, kind, params (effective, @-words resolved), given:[names], also:[fixtures], script, where}]
+ *   gates     [{use, version, kind, params (effective, @-words resolved), given:[names], also:[fixtures], after_kill, script, where}]
  *   scripts   [{name, sha256}]
  * Paths are relative to the run directory. `perturb` is canonical JSON text. A changed plan is a new plan. */
 #ifndef ASSAY_RUN_PLAN_H
@@ -43,6 +43,7 @@ typedef struct assay_plan_options {
     const char *scripts_dir;                     /* NULL: found beside the program */
     assay_registry *registry;
     bool mutants;                                /* plan the experiment's mutants instead of its own arms */
+    bool diagnose;                               /* with mutants: and the gate that names the one nearest to the candidate */
     void (*chosen)(void *ctx, const char *dir);  /* told the directory before anything is materialised; may be NULL */
     void (*note)(void *ctx, const char *what);   /* progress ("arm fused"); may be NULL */
     void *ctx;

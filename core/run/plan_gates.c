@@ -127,7 +127,7 @@ static assay_status plan_gate(assay_plan_build *b, const assay_json *gate, assay
     for (const assay_param *p = type->params; st == ASSAY_OK && p && p->name; p++) {
         const char *word = word_of(p, given);
         if (word) st = resolve_word(b->plan, p, word, who, given, err);
-        if (st == ASSAY_OK && word && assay_streq(p->name, "fixture") && (p->type & ASSAY_T_LIST) && !fixture_given)
+        if (st == ASSAY_OK && word && assay_streq(p->name, "fixture") && (p->type & ASSAY_T_LIST) && !fixture_given && !b->o->mutants)
             also = fixtures_left_out(b->plan, assay_json_get(given, "fixture"));
         if (assay_streq(p->name, "layout") && !assay_json_get(given, "layout") && output_layout(b))
             assay_json_set_string(given, "layout", output_layout(b));
@@ -144,6 +144,7 @@ static assay_status plan_gate(assay_plan_build *b, const assay_json *gate, assay
         also = NULL;
         assay_json_set(row, "given", names);
         names = NULL;
+        if (assay_json_bool(gate, "after_kill", false)) assay_json_set_bool(row, "after_kill", true);
         const char *script = script_of(b, type);
         if (script) assay_json_set_string(row, "script", script);
     }

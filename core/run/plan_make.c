@@ -80,7 +80,8 @@ static void start_plan(assay_plan_build *b) {
         const assay_json *v = assay_json_get(b->desc, copied[i]);
         assay_json_set(b->plan, copied[i], v ? assay_json_clone(v) : assay_json_new_null());
     }
-    const assay_json *weights = assay_json_get(b->desc, "weights");
+    const assay_json *score = assay_json_get(b->desc, "mutation_score"), *weights = assay_json_get(b->desc, "weights");
+    if (score) assay_json_set(b->plan, "mutation_score", assay_json_clone(score));
     assay_json *w = assay_json_set(b->plan, "weights", assay_json_kind(weights) == ASSAY_J_OBJECT ? assay_json_object() : assay_json_new_null());
     if (assay_json_kind(w) == ASSAY_J_OBJECT) assay_json_set_string(w, "provenance", assay_json_string(weights, "provenance", "synthetic"));
 }
@@ -117,7 +118,7 @@ static void close_build(assay_plan_build *b) {
 
 assay_status assay_plan_make(const assay_plan_options *o, char **dir, assay_error *err) {
     assay_plan_build b = {.o = o};
-    assay_script_options so = {.scripts_dir = o->scripts_dir, .set = o->set, .n_set = o->n_set, .registry = o->registry, .mutants = o->mutants};
+    assay_script_options so = {.scripts_dir = o->scripts_dir, .set = o->set, .n_set = o->n_set, .registry = o->registry, .mutants = o->mutants, .diagnose = o->diagnose};
     assay_status st = assay_script_open(o->script, &so, &b.script, err);
     bool ours = false;
     if (st == ASSAY_OK) {

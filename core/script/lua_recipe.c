@@ -2,6 +2,7 @@
 #include "script/lua_recipe.h"
 #include "script/lua_tensor.h"
 #include "base/fs.h"
+#include "base/names.h"
 #include "program/program.h"
 #include "tensor/generate.h"
 #include "tensor/npy.h"
@@ -312,7 +313,19 @@ static int r_literal(lua_State *L) {
     return 1;
 }
 
-static const luaL_Reg functions[] = { { "fixture", r_fixture }, { "weight", r_weight }, { "attention", r_attention }, { "normal", r_normal },
+/* assay.did_you_mean("scale_twise", { names }): " (did you mean 'scale_twice'?)" or "". */
+static int did_you_mean(lua_State *L) {
+    const char *name = luaL_checkstring(L, 1), *names[256];
+    char hint[96];
+    size_t n = 0;
+    luaL_checktype(L, 2, LUA_TTABLE);
+    luaL_checkstack(L, 256, "did_you_mean");
+    for (; n < 256 && lua_rawgeti(L, 2, (lua_Integer)n + 1) == LUA_TSTRING; n++) names[n] = lua_tostring(L, -1);
+    lua_pushstring(L, assay_did_you_mean(hint, name, names, n));
+    return 1;
+}
+
+static const luaL_Reg functions[] = { { "did_you_mean", did_you_mean }, { "fixture", r_fixture }, { "weight", r_weight }, { "attention", r_attention }, { "normal", r_normal },
     { "full", r_full }, { "band", r_band }, { "npy", r_npy }, { "tensor", r_literal }, { "package_inputs", package_inputs }, { NULL, NULL } };
 
 void assay_lua_open_recipes(lua_State *L) {

@@ -9,7 +9,7 @@
 typedef struct assay_setting { char *name, *value; bool used; } assay_setting;
 struct assay_script {
     assay_sandbox *sb;
-    assay_registry *registry; bool mutants;
+    assay_registry *registry; bool mutants, diagnose;
     assay_json *description, *options;           /* options: name -> value used */
     assay_setting *set; size_t n_set;
     char *declared;                              /* text of the declared options, for messages; NULL: none declared */
@@ -25,6 +25,8 @@ void assay_script_before_experiment(lua_State *L, int idx);
 void assay_script_crosscheck(lua_State *L, int list);
 /* describe.c (protected call): the experiment table is argument 1; fills in description and the references. */
 int assay_script_describe(lua_State *L);
+/* materialise.c: pushes a builder with the program of an arm that has been described; raises. */
+void assay_script_push_program(lua_State *L, assay_script *s, const char *arm);
 /* Turns a stamp into the form that plans hold ("whisper_d750.lua:13"). */
 const char *assay_script_where(assay_script *s, const char *stamp, char *out, size_t size);
 /* weights.c: pushes the table of weights as tensors of a MIL float type (fp16 or fp32); raises. */

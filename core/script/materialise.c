@@ -127,9 +127,13 @@ static void push_arm(lua_State *L, assay_script *s, size_t i, int with, const ch
     lua_settop(L, table);
 }
 
+static void push_program(lua_State *L, assay_script *s, size_t i) { push_arm(L, s, i, 0, assay_json_string(item(s, "arms", i), "precision", "fp16")); }
+
+void assay_script_push_program(lua_State *L, assay_script *s, const char *arm) { push_program(L, s, arm_index(s, arm)); }
+
 static int job_arm(lua_State *L) {
     job *j = lua_touserdata(L, 1);
-    push_arm(L, j->s, j->index, 0, assay_json_string(item(j->s, "arms", j->index), "precision", "fp16"));
+    push_program(L, j->s, j->index);
     assay_mil *m = assay_lua_check_mil(L, -1);
     assay_program_index(m->program);
     j->program = m->program;

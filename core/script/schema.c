@@ -25,6 +25,8 @@ static const assay_word_field experiment_fields[] = {
     { "shapes", ASSAY_W_DATA, 0, NULL, NULL, NULL, "shapes of the inputs, and whatever numbers the arms need: ctx.shapes", NULL },
     { "seeds", ASSAY_W_INTEGERS, 0, NULL, NULL, NULL, "one integer per kind of chance: fixture, order, script", NULL },
     { "stop", ASSAY_W_STRING, 0, "kill|never", "\"kill\"", NULL, "never: collect everything, also after a kill", NULL },
+    { "mutants", ASSAY_W_STRINGS, 0, NULL, NULL, NULL, "mutants that matter here, for `assay mutate` (default: all that fit the control)", NULL },
+    { "mutation_score", ASSAY_W_NUMBER, 0, NULL, NULL, NULL, "share of the mutants that the gates must kill, from 0 to 1", NULL },
     { NULL, 0, 0, NULL, NULL, NULL, NULL, NULL } };
 
 static const assay_word_field claim_fields[] = {
@@ -70,7 +72,7 @@ static const assay_word_field reference_fields[] = {
 
 static const assay_word_field arm_fields[] = {
     { "name", ASSAY_W_NAME, REQ, NULL, NULL, NULL, "name of the arm; names its folder", NULL },
-    { "role", ASSAY_W_STRING, REQ, "control|candidate|negative|must_fail", NULL, NULL, "what the arm is for", NULL },
+    { "role", ASSAY_W_STRING, REQ, "control|candidate|negative|must_fail|mutant", NULL, NULL, "what the arm is for", NULL },
     { "build", ASSAY_W_FUNCTION, 0, NULL, NULL, NULL, "function(ctx) that returns the outputs; ctx.mil builds", NULL },
     { "package", ASSAY_W_STRING, 0, NULL, NULL, NULL, "path of a .mlpackage, .mlmodel, .mlmodelc or .mil", NULL },
     { "convert", ASSAY_W_STRINGS, 0, NULL, NULL, NULL, "command that leaves a package; it runs as a trial", NULL },
@@ -88,6 +90,7 @@ static const assay_word_field gate_fields[] = {
     { "use", ASSAY_W_STRING, REQ, NULL, NULL, NULL, "name of the gate (assay gates lists them), or of a Lua gate", NULL },
     { "arm", ASSAY_W_STRING, 0, NULL, NULL, "arm", "arm that is judged (default: the candidate)", NULL },
     { "control", ASSAY_W_STRING, 0, NULL, NULL, "arm", "arm it is compared with (default: the control)", NULL },
+    { "after_kill", ASSAY_W_BOOL, 0, NULL, NULL, NULL, "judge it after a kill as well: it explains", NULL },
     { NULL, 0, 0, NULL, NULL, NULL, NULL, NULL } };
 
 static const assay_word_field kill_fields[] = {

@@ -21,7 +21,13 @@ static assay_status take_settings(assay_script *s, const assay_script_options *o
     return ASSAY_OK;
 }
 
-/* 1: experiment -> the same experiment with every mutant as an arm, by the library assay.mutants. */
+/* tools.program(NAME): the program of an arm, in a builder. */
+static int program_of(lua_State *L) {
+    assay_script_push_program(L, assay_script_of(L), luaL_checkstring(L, 1));
+    return 1;
+}
+
+/* 1: experiment, described already -> the same experiment with mutants as arms, by the library assay.mutants. */
 static int with_mutants(lua_State *L) {
     assay_lua_push_env(L);
     lua_getfield(L, -1, "require");
@@ -29,8 +35,21 @@ static int with_mutants(lua_State *L) {
     lua_call(L, 1, 1);
     lua_getfield(L, -1, "experiment");
     lua_pushvalue(L, 1);
-    lua_call(L, 1, 1);
+    lua_createtable(L, 0, 2);
+    lua_pushcfunction(L, program_of);
+    lua_setfield(L, -2, "program");
+    lua_pushboolean(L, assay_script_of(L)->diagnose);
+    lua_setfield(L, -2, "diagnose");
+    lua_call(L, 2, 1);
     return 1;
+}
+
+/* Describes the experiment on top of the stack and leaves it there. */
+static assay_status describe(assay_script *s, assay_error *err) {
+    lua_State *L = s->sb->L;
+    lua_pushcfunction(L, assay_script_describe);
+    lua_pushvalue(L, -2);
+    return assay_lua_call(s->sb, 1, 0, err);
 }
 
 static assay_status run_script(assay_script *s, assay_error *err) {
@@ -42,15 +61,12 @@ static assay_status run_script(assay_script *s, assay_error *err) {
     const assay_word *w = assay_lua_word_at(L, -1);
     if (!w || strcmp(w->name, "experiment"))
         return assay_fail(err, ASSAY_E_INPUT, "%s: the script must end with `return experiment { ... }`, it returned %s", path, w ? w->name : luaL_typename(L, -1));
-    if (s->mutants) {
-        lua_pushcfunction(L, with_mutants);
-        lua_insert(L, -2);
-        st = assay_lua_call(s->sb, 1, 1, err);
-        if (st) return st;
-    }
-    lua_pushcfunction(L, assay_script_describe);
+    st = describe(s, err);
+    if (st || !s->mutants) return st;
+    lua_pushcfunction(L, with_mutants);
     lua_insert(L, -2);
-    return assay_lua_call(s->sb, 1, 0, err);
+    st = assay_lua_call(s->sb, 1, 1, err);
+    return st ? st : describe(s, err);
 }
 
 assay_status assay_script_open(const char *path, const assay_script_options *o, assay_script **out, assay_error *err) {
@@ -61,6 +77,7 @@ assay_status assay_script_open(const char *path, const assay_script_options *o, 
     assay_script *s = assay_xcalloc(1, sizeof *s);
     s->registry = o->registry;
     s->mutants = o->mutants;
+    s->diagnose = o->diagnose;
     s->options = assay_json_object();
     s->description = assay_json_object();
     s->weights = LUA_NOREF;

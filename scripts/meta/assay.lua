@@ -18,6 +18,8 @@ error("scripts/meta/assay.lua is for editors; scripts get the words without it")
 ---@field shapes? table shapes of the inputs, and whatever numbers the arms need: ctx.shapes
 ---@field seeds? table<string, integer> one integer per kind of chance: fixture, order, script
 ---@field stop? "kill"|"never" never: collect everything, also after a kill
+---@field mutants? string|string[] mutants that matter here, for `assay mutate` (default: all that fit the control)
+---@field mutation_score? number share of the mutants that the gates must kill, from 0 to 1
 ---@param t assay.Experiment
 function experiment(t) end
 
@@ -75,7 +77,7 @@ function reference(t) end
 ---One variant of the graph.
 ---@class assay.Arm
 ---@field name string name of the arm; names its folder
----@field role "control"|"candidate"|"negative"|"must_fail" what the arm is for
+---@field role "control"|"candidate"|"negative"|"must_fail"|"mutant" what the arm is for
 ---@field build? function function(ctx) that returns the outputs; ctx.mil builds
 ---@field package? string path of a .mlpackage, .mlmodel, .mlmodelc or .mil
 ---@field convert? string|string[] command that leaves a package; it runs as a trial
@@ -95,6 +97,7 @@ function arm(t) end
 ---@field use string name of the gate (assay gates lists them), or of a Lua gate
 ---@field arm? string arm that is judged (default: the candidate)
 ---@field control? string arm it is compared with (default: the control)
+---@field after_kill? boolean judge it after a kill as well: it explains
 ---@param t assay.Gate
 function gate(t) end
 

@@ -1,0 +1,147 @@
+/* The kill matrix of mutants: reading it from a receipt, printing it. */
+#include "cli/kill_matrix.h"
+#include "base/names.h"
+#include <stdio.h>
+#include <string.h>
+
+#define MUTANT "mutant."
+#define FIGURES "candidate"                      /* metric group of the arm under test, or candidate:FIXTURE */
+
+static bool is_mutant(const char *arm) { return assay_starts_with(arm, MUTANT); }
+
+static assay_json *row_of(assay_json *rows, const char *arm) {
+    for (size_t i = 0; i < assay_json_len(rows); i++)
+        if (assay_streq(assay_json_string(assay_json_at(rows, i), "arm", ""), arm)) return assay_json_at(rows, i);
+    assay_json *row = assay_json_append(rows, assay_json_object());
+    assay_json_set_string(row, "arm", arm);
+    assay_json_set_bool(row, "killed", false);
+    return row;
+}
+
+static assay_json *gates_of(assay_json *row) {
+    assay_json *gates = assay_json_get(row, "gates");
+    return gates ? gates : assay_json_set(row, "gates", assay_json_array());
+}
+
+static assay_json *figures_of(const assay_json *groups, const char *const *metrics, size_t n) {
+    assay_json *out = assay_json_object();
+    for (size_t i = 0; i < assay_json_len(groups); i++) {
+        const char *group = assay_json_key_at(groups, i), *label = group + strlen(FIGURES);
+        if (!assay_starts_with(group, FIGURES) || (*label && *label != ':')) continue;
+        assay_json *figures = assay_json_set(out, *label ? label + 1 : "", assay_json_object());
+        for (size_t k = 0; k < n; k++) {
+            const assay_json *v = assay_json_get(assay_json_at(groups, i), metrics[k]);
+            if (v) assay_json_set(figures, metrics[k], assay_json_clone(v));
+        }
+    }
+    return out;
+}
+
+static void add_cell(assay_json *row, const assay_json *gate, const char *const *metrics, size_t n) {
+    const assay_json *why = assay_json_at(assay_json_get(gate, "reasons"), 0);
+    assay_json *cell = assay_json_append(gates_of(row), assay_json_object());
+    assay_json_set_string(cell, "gate", assay_json_string(gate, "gate", ""));
+    assay_json_set_string(cell, "verdict", assay_json_string(gate, "printed", ""));
+    assay_json_set_string(cell, "code", assay_json_string(why, "code", ""));
+    assay_json_set_string(cell, "message", assay_json_string(why, "message", ""));
+    if (n) assay_json_set(cell, "figures", figures_of(assay_json_get(gate, "metrics"), metrics, n));
+}
+
+static const char *worse(const char *a, const char *b) {
+    static const char *const order[] = {"invalid", "kill", "inconclusive", "not-measured", "pass"};
+    for (size_t i = 0; i < sizeof order / sizeof *order; i++) {
+        if (assay_streq(a, order[i])) return a;
+        if (assay_streq(b, order[i])) return b;
+    }
+    return a;
+}
+
+static void count(assay_kill_matrix *m) {
+    for (size_t i = 0; i < assay_json_len(m->rows); i++) {
+        const assay_json *row = assay_json_at(m->rows, i);
+        if (!is_mutant(assay_json_string(row, "arm", ""))) continue;
+        m->mutants++;
+        m->killed += assay_json_bool(row, "killed", false);
+    }
+}
+
+/* Only a kill counts: an invalid gate has seen nothing. */
+assay_kill_matrix assay_kill_matrix_read(const assay_json *receipt, const char *const *metrics, size_t n) {
+    assay_kill_matrix m = {.rows = assay_json_array(), .candidate = "not judged"};
+    const assay_json *gates = assay_json_get(receipt, "gates");
+    for (size_t i = 0; i < assay_json_len(gates); i++) {
+        const assay_json *gate = assay_json_at(gates, i);
+        const char *arm = assay_json_string(gate, "arm", ""), *printed = assay_json_string(gate, "printed", "");
+        assay_json *row = row_of(m.rows, arm);
+        add_cell(row, gate, metrics, n);
+        if (assay_streq(printed, "kill")) assay_json_set_bool(row, "killed", true);
+        if (!is_mutant(arm)) m.candidate = worse(m.candidate, printed);
+    }
+    count(&m);
+    return m;
+}
+
+double assay_kill_matrix_score(const assay_kill_matrix *m) { return m->mutants ? (double)m->killed / (double)m->mutants : 0; }
+
+static void print_figures(const assay_json *cell) {
+    const assay_json *figures = assay_json_get(cell, "figures");
+    for (size_t i = 0; i < assay_json_len(figures); i++) {
+        const assay_json *f = assay_json_at(figures, i);
+        printf("\n    %s %-12s", assay_json_string(cell, "gate", ""), assay_json_key_at(figures, i));
+        for (size_t k = 0; k < assay_json_len(f); k++) {
+            const assay_json *v = assay_json_at(f, k);
+            printf("  %s ", assay_json_key_at(f, k));
+            if (assay_json_kind(v) == ASSAY_J_STRING) printf("%s", assay_json_text(v));
+            else if (assay_json_kind(v) == ASSAY_J_NUMBER) printf("%.4g", assay_json_value(v));
+            else printf("-");
+        }
+    }
+}
+
+static void print_row(const assay_json *row) {
+    const char *arm = assay_json_string(row, "arm", "");
+    bool mutant = is_mutant(arm);
+    printf("  %-28s %-9s", mutant ? arm + strlen(MUTANT) : arm, !mutant ? "candidate" : assay_json_bool(row, "killed", false) ? "killed" : "SURVIVES");
+    const assay_json *gates = assay_json_get(row, "gates");
+    for (size_t i = 0; i < assay_json_len(gates); i++) {
+        const assay_json *g = assay_json_at(gates, i);
+        const char *code = assay_json_string(g, "code", "");
+        printf("  %s: %s%s%s%s", assay_json_string(g, "gate", ""), assay_json_string(g, "verdict", ""), *code ? " (" : "", code, *code ? ")" : "");
+    }
+    for (size_t i = 0; i < assay_json_len(gates); i++) print_figures(assay_json_at(gates, i));
+    putchar('\n');
+}
+
+static int place(const assay_json *row) {
+    if (!is_mutant(assay_json_string(row, "arm", ""))) return 0;
+    return assay_json_bool(row, "killed", false) ? 2 : 1;
+}
+
+static void print_diagnosis(const assay_kill_matrix *m) {
+    for (size_t i = 0; i < assay_json_len(m->rows); i++) {
+        const assay_json *gates = assay_json_get(assay_json_at(m->rows, i), "gates");
+        for (size_t k = 0; k < assay_json_len(gates); k++)
+            if (assay_streq(assay_json_string(assay_json_at(gates, k), "gate", ""), "nearest_mutant"))
+                printf("diagnosis: %s\n", assay_json_string(assay_json_at(gates, k), "message", ""));
+    }
+}
+
+void assay_kill_matrix_print(const assay_kill_matrix *m, const char *dir) {
+    for (int turn = 0; turn < 3; turn++)
+        for (size_t i = 0; i < assay_json_len(m->rows); i++)
+            if (place(assay_json_at(m->rows, i)) == turn) print_row(assay_json_at(m->rows, i));
+    print_diagnosis(m);
+    printf("mutation score %.4g: %zu of %zu mutants killed; the candidate: %s\nrun directory: %s\n", assay_kill_matrix_score(m), m->killed, m->mutants,
+           m->candidate, dir);
+    if (m->killed < m->mutants) printf("these gates cannot see the surviving mutants with these fixtures\n");
+}
+
+assay_json *assay_kill_matrix_json(const assay_kill_matrix *m, const char *dir) {
+    assay_json *j = assay_json_object();
+    assay_json_set_string(j, "schema", "assay-mutants/1");
+    assay_json_set_string(j, "dir", dir);
+    assay_json_set_number(j, "score", assay_kill_matrix_score(m));
+    assay_json_set_string(j, "candidate", m->candidate);
+    assay_json_set(j, "rows", assay_json_clone(m->rows));
+    return j;
+}

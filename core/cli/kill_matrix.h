@@ -1,0 +1,22 @@
+/* cli/kill_matrix.h: which gate sees which mutant, read from the receipt of an experiment with mutants. */
+#ifndef ASSAY_CLI_KILL_MATRIX_H
+#define ASSAY_CLI_KILL_MATRIX_H
+#include "base/json.h"
+
+/* rows: [{arm, killed, gates:[{gate, verdict, code, message, figures:{FIXTURE:{METRIC:value}}}]}], one per arm in the order of the
+ * receipt; figures are those of the candidate group that were asked for. */
+typedef struct assay_kill_matrix {
+    assay_json *rows;
+    size_t mutants, killed;
+    const char *candidate;                       /* its worst verdict, printed form; "not judged" */
+} assay_kill_matrix;
+
+/* `metrics`: n names of metrics to keep as figures. Borrows from the receipt; free rows with assay_json_free. */
+assay_kill_matrix assay_kill_matrix_read(const assay_json *receipt, const char *const *metrics, size_t n);
+/* Share of the mutants that are killed; 0 when there are none. */
+double assay_kill_matrix_score(const assay_kill_matrix *m);
+/* To stdout: the candidate, then the survivors, then the killed, then the score. */
+void assay_kill_matrix_print(const assay_kill_matrix *m, const char *dir);
+/* Document "assay-mutants/1". The caller frees. */
+assay_json *assay_kill_matrix_json(const assay_kill_matrix *m, const char *dir);
+#endif
