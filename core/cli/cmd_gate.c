@@ -45,6 +45,7 @@ static assay_status read_files(const assay_args *a, assay_evidence_set *ev, assa
 static int run(const assay_args *a) {
     assay_error err = {0};
     assay_registry *r = assay_cli_registry(a);
+    assay_cli_load_lua_gates(r);
     const assay_gate_type *type = assay_registry_gate(r, a->pos[0], &err);
     assay_evidence_set *ev = assay_evidence_new();
     assay_json *params = assay_json_object(), *verdict = NULL;

@@ -192,7 +192,20 @@ static char *gate_file(const assay_sandbox *sb, const char *use) {
     return NULL;
 }
 
-/* The gate's type; a Lua gate is loaded when it is named first, and its file counts among those of the script. */
+/* The file of a Lua gate and the modules it requires count among those of the script. */
+static void note_gate(checks *c, const assay_gate_type *g, const char *stamp, const char *who) {
+    assay_sandbox *sb = assay_script_of(c->L)->sb;
+    assay_error err = { 0, "" };
+    size_t n;
+    const assay_gate_module *modules = assay_script_gate_modules(g, &n);
+    lua_pushfstring(c->L, "gates/%s.lua", g->name);
+    assay_status st = assay_lua_note_file(sb, g->path, lua_tostring(c->L, -1), &err);
+    for (size_t i = 0; !st && i < n; i++) st = assay_lua_note_file(sb, modules[i].path, modules[i].name, &err);
+    if (st) assay_lua_fail(c->L, st, stamp, "%s: %s", who, err.message);
+    lua_pop(c->L, 1);
+}
+
+/* The gate's type; a Lua gate is loaded when it is named first. */
 static const assay_gate_type *find_gate(checks *c, const char *use, const char *stamp, const char *who) {
     assay_script *s = assay_script_of(c->L);
     assay_error err = { 0, "" };
@@ -203,12 +216,7 @@ static const assay_gate_type *find_gate(checks *c, const char *use, const char *
     if (st) assay_lua_fail(c->L, st, stamp, "%s: %s", who, err.message);
     const assay_gate_type *g = assay_registry_gate(s->registry, use, &err);
     if (!g) assay_lua_fail(c->L, ASSAY_E_INPUT, stamp, "%s: %s", who, err.message);
-    if (assay_streq(g->kind, "lua")) {
-        lua_pushfstring(c->L, "gates/%s.lua", use);
-        st = assay_lua_note_file(s->sb, g->path, lua_tostring(c->L, -1), &err);
-        if (st) assay_lua_fail(c->L, st, stamp, "%s: %s", who, err.message);
-        lua_pop(c->L, 1);
-    }
+    if (assay_streq(g->kind, "lua")) note_gate(c, g, stamp, who);
     return g;
 }
 

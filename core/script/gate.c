@@ -1,18 +1,15 @@
-/* Gates written in Lua behind the common gate type. Each call of needs and judge runs the file in a fresh environment that
- * sees parameters and evidence only, so that a gate cannot keep state. */
+/* Gates written in Lua behind the common gate type. Each call of needs and judge runs the file, and the modules it requires, in
+ * a fresh environment that sees parameters and evidence only, so that a gate cannot keep state. */
 #include "script/lua_gate.h"
 #include "script/lua_words.h"
 #include "script/script.h"
 #include "base/fs.h"
+#include "base/names.h"
 #include "plugin/registry_private.h"
 #include <stdlib.h>
 #include <string.h>
 
-typedef struct lua_gate { char *path, *scripts_dir; } lua_gate;
-
-static int no_require(lua_State *L) {
-    return assay_lua_fail(L, ASSAY_E_INPUT, NULL, "require is not available in gates: a gate is one file and sees parameters and evidence only");
-}
+typedef struct lua_gate { char *path, *scripts_dir; assay_gate_module *modules; size_t n_modules; } lua_gate;
 
 /* Runs the file; its gate_type table is left on the stack of the new state. */
 static assay_status open_file(const char *path, const char *scripts_dir, assay_sandbox **out, assay_error *err) {
@@ -21,8 +18,6 @@ static assay_status open_file(const char *path, const char *scripts_dir, assay_s
     if (!s) return assay_fail(err, ASSAY_E_NOMEM, "%s: no memory for a Lua state", path);
     assay_lua_open_words(s->L, true);
     assay_lua_open_gate(s->L);
-    lua_pushcfunction(s->L, no_require);
-    assay_lua_set_global(s->L, "require");
     assay_status st = assay_lua_load(s, path, path, NULL, err);
     if (!st) st = assay_lua_call(s, 0, 1, err);
     if (!st && !assay_lua_word_at(s->L, -1))
@@ -111,6 +106,23 @@ static int read_type(lua_State *L) {             /* 1: gate_type table, 2: readi
     return 0;
 }
 
+/* What the file required while it was read: a plan copies these beside the gate. */
+static void keep_modules(assay_arena *arena, const assay_json *files, lua_gate *g) {
+    g->n_modules = assay_json_len(files);
+    g->modules = assay_arena_alloc(arena, (g->n_modules + 1) * sizeof *g->modules);
+    for (size_t i = 0; i < g->n_modules; i++) {
+        const assay_json *f = assay_json_at(files, i);
+        g->modules[i].name = assay_arena_strdup(arena, assay_json_string(f, "name", ""));
+        g->modules[i].path = assay_arena_strdup(arena, assay_json_string(f, "path", ""));
+    }
+}
+
+const assay_gate_module *assay_script_gate_modules(const assay_gate_type *t, size_t *n) {
+    const lua_gate *g = assay_streq(t->kind, "lua") ? t->ctx : NULL;
+    *n = g ? g->n_modules : 0;
+    return g ? g->modules : NULL;
+}
+
 assay_status assay_script_load_gate(assay_registry *r, const char *path, const char *scripts_dir, assay_error *err) {
     char *dir = assay_scripts_dir(scripts_dir);
     lua_gate *g = assay_arena_alloc(r->arena, sizeof *g);
@@ -127,6 +139,7 @@ assay_status assay_script_load_gate(assay_registry *r, const char *path, const c
     lua_insert(s->L, -2);
     lua_pushlightuserdata(s->L, &rd);
     st = assay_lua_call(s, 2, 0, err);
+    if (!st) keep_modules(r->arena, s->files, g);
     assay_sandbox_close(s);
     if (!st) assay_registry_add_gate(r, &t);
     return st;

@@ -1,5 +1,7 @@
 /* Evidence, requests and findings as a Lua gate sees them. Each is a thin view of the object a C gate gets. */
 #include "script/lua_gate.h"
+#include "script/lua_constant.h"
+#include "script/lua_graph.h"
 #include "script/lua_tensor.h"
 #include "script/lua_values.h"
 #include "program/program.h"
@@ -73,6 +75,15 @@ static int e_program(lua_State *L) {             /* ev:program(role [, label]): 
     assay_json *facts = assay_program_facts(item.program);
     assay_lua_push_json(L, facts);
     assay_json_free(facts);
+    return 1;
+}
+
+static int e_graph(lua_State *L) {               /* ev:graph(role [, label]): ops, values and uses as tables (script/lua_graph.h) */
+    assay_gate_call *c = call_of(L, "evidence");
+    const char *role = luaL_checkstring(L, 2);
+    assay_item item = find_item(L, c, role, luaL_optstring(L, 3, NULL));
+    if (!item.program) return assay_lua_fail(L, ASSAY_E_TYPE, NULL, "the evidence for %s is no program", role);
+    assay_lua_push_graph(L, item.program);
     return 1;
 }
 
@@ -214,7 +225,7 @@ static int f_detail(lua_State *L) {              /* finding:detail(key, table) *
     return 0;
 }
 
-static const luaL_Reg evidence_methods[] = { { "tensor", e_tensor }, { "record", e_record }, { "program", e_program }, { "count", e_count }, { "labels", e_labels }, { NULL, NULL } };
+static const luaL_Reg evidence_methods[] = { { "tensor", e_tensor }, { "record", e_record }, { "program", e_program }, { "graph", e_graph }, { "count", e_count }, { "labels", e_labels }, { NULL, NULL } };
 static const luaL_Reg request_methods[] = { { "output", r_output }, { "program", r_program }, { "plan", r_plan }, { "record", r_record }, { NULL, NULL } };
 static const luaL_Reg finding_methods[] = { { "metric", f_metric }, { "pass", f_pass }, { "kill", f_kill }, { "inconclusive", f_inconclusive },
     { "not_measured", f_not_measured }, { "reason", f_reason }, { "invalid", f_invalid }, { "detail", f_detail }, { NULL, NULL } };
@@ -233,6 +244,7 @@ static void add_meta(lua_State *L, const char *what, const luaL_Reg *methods) {
 
 void assay_lua_open_gate(lua_State *L) {
     assay_lua_open_tensor(L);
+    assay_lua_open_constant(L);
     add_meta(L, "evidence", evidence_methods);
     add_meta(L, "request", request_methods);
     add_meta(L, "finding", finding_methods);

@@ -42,6 +42,12 @@ assay_status assay_script_make_reference(assay_script *s, assay_program **out, a
 assay_status assay_script_make_fixture(assay_script *s, size_t i, const char *perturb, assay_own_tensor **out, size_t *n, assay_error *err);
 /* Loads a Lua gate (scripts/gates/NAME.lua or a path) into the registry. */
 assay_status assay_script_load_gate(assay_registry *r, const char *path, const char *scripts_dir, assay_error *err);
+/* The modules that a Lua gate requires when it is read: name as in `files` ("rules/pack.lua") and path. They live as long as the
+ * registry; NULL and 0 for any other gate. */
+typedef struct assay_gate_module { const char *name, *path; } assay_gate_module;
+const assay_gate_module *assay_script_gate_modules(const assay_gate_type *t, size_t *n);
+/* Runs an installed module ("rules.pack") and hands over the table it returns as plain data; functions become {"function": true}. */
+assay_status assay_script_read_module(const char *name, const char *scripts_dir, assay_json **out, assay_error *err);
 /* Folder of the installed libraries (root 2 of require): `given`, or found beside the program; NULL when there is none. The caller frees. */
 char *assay_scripts_dir(const char *given);
 /* The schema of the words, as JSON, for --help, the editor types and the reference pages. */

@@ -1,6 +1,9 @@
 /* Runs the functions of a Lua test file in the sandbox of scripts: words, recipes and builder are there, and `t`:
- *   t.equal(a, b)  t.ok(v)  t.fails(function, text in its message)  t.mil{ opset =, precision = }  t.outputs(m, values) */
+ *   t.equal(a, b)  t.ok(v)  t.fails(function, text in its message)  t.mil{ opset =, precision = }  t.outputs(m, values)
+ *   t.graph(m), and for programs beyond the builder t.func, t.input, t.state, t.packed, t.rename, t.metadata */
 #include "script/lua_builder.h"
+#include "script/lua_constant.h"
+#include "script/lua_graph.h"
 #include "script/lua_recipe.h"
 #include "script/lua_words.h"
 #include "base/names.h"
@@ -57,7 +60,75 @@ static int t_outputs(lua_State *L) {
     return 0;
 }
 
-static const luaL_Reg helpers[] = { { "fails", t_fails }, { "equal", t_equal }, { "ok", t_ok }, { "mil", t_mil }, { "outputs", t_outputs }, { NULL, NULL } };
+/* ---- programs that the builder has no word for */
+static int t_func(lua_State *L) {                /* t.func(m, "extend_256_64"): what follows goes to another function */
+    assay_mil *m = assay_lua_check_mil(L, 1);
+    m->function = assay_program_add_function(m->program, luaL_checkstring(L, 2), m->function->opset);
+    m->before = NULL;
+    return 0;
+}
+
+static const assay_mil_type *type_at(lua_State *L, assay_mil *m, int shape, int dtype) {
+    int64_t dims[ASSAY_RANK_MAX];
+    uint32_t rank = (uint32_t)lua_rawlen(L, shape);
+    for (uint32_t i = 0; i < rank && i < ASSAY_RANK_MAX; i++) {
+        lua_rawgeti(L, shape, (lua_Integer)i + 1);
+        dims[i] = lua_tointeger(L, -1);
+        lua_pop(L, 1);
+    }
+    return assay_type_tensor(m->program, assay_mil_dtype_parse(luaL_optstring(L, dtype, "fp16")), rank, dims);
+}
+
+static int t_input(lua_State *L) {               /* t.input(m, name, shape [, dtype]): sizes may be -1 */
+    assay_mil *m = assay_lua_check_mil(L, 1);
+    assay_lua_push_value(L, 1, assay_function_add_input(m->program, m->function, luaL_checkstring(L, 2), type_at(L, m, 3, 4)));
+    return 1;
+}
+
+static int t_state(lua_State *L) {               /* t.state(m, name, shape [, dtype]) */
+    assay_mil *m = assay_lua_check_mil(L, 1);
+    assay_mil_type *t = assay_arena_alloc(m->program->arena, sizeof *t);
+    const assay_mil_type **sub = assay_arena_alloc(m->program->arena, sizeof *sub);
+    *sub = type_at(L, m, 3, 4);
+    *t = (assay_mil_type){ .kind = ASSAY_TYPE_STATE, .n_sub = 1, .sub = sub };
+    assay_lua_push_value(L, 1, assay_function_add_input(m->program, m->function, luaL_checkstring(L, 2), t));
+    return 1;
+}
+
+static int t_packed(lua_State *L) {              /* t.packed(m, dtype, shape): a constant of zeros of a sub-byte type */
+    assay_mil *m = assay_lua_check_mil(L, 1);
+    assay_mil_const *c = assay_arena_alloc(m->program->arena, sizeof *c);
+    const assay_mil_type *type = type_at(L, m, 3, 2);
+    uint64_t bytes = ((uint64_t)assay_type_count(type) * assay_mil_dtype_bits(type->dtype) + 7) / 8;
+    *c = (assay_mil_const){ .kind = ASSAY_CONST_DATA, .type = type, .nbytes = bytes, .data = assay_arena_alloc(m->program->arena, bytes) };
+    assay_lua_push_value(L, 1, assay_block_add_const(m->program, m->function, m->function->block, m->before, "packed", c));
+    return 1;
+}
+
+static int t_rename(lua_State *L) {              /* t.rename(op, type): an op of a type that no table knows */
+    assay_mil_handle *h = luaL_checkudata(L, 1, "assay.op");
+    h->op->type = assay_arena_strdup(h->mil->program->arena, luaL_checkstring(L, 2));
+    return 0;
+}
+
+static int t_metadata(lua_State *L) {            /* t.metadata(m, key, value): the one entry of user-defined metadata */
+    assay_program *p = assay_lua_check_mil(L, 1)->program;
+    p->metadata = assay_arena_alloc(p->arena, sizeof *p->metadata);
+    p->metadata[0].key = assay_arena_strdup(p->arena, luaL_checkstring(L, 2));
+    p->metadata[0].value = assay_arena_strdup(p->arena, luaL_checkstring(L, 3));
+    p->n_metadata = 1;
+    return 0;
+}
+
+static int t_graph(lua_State *L) {               /* t.graph(m): what ev:graph gives to a gate */
+    assay_mil *m = assay_lua_check_mil(L, 1);
+    assay_program_index(m->program);
+    assay_lua_push_graph(L, m->program);
+    return 1;
+}
+
+static const luaL_Reg helpers[] = { { "func", t_func }, { "input", t_input }, { "state", t_state }, { "packed", t_packed }, { "rename", t_rename }, { "metadata", t_metadata }, { "graph", t_graph },
+    { "fails", t_fails }, { "equal", t_equal }, { "ok", t_ok }, { "mil", t_mil }, { "outputs", t_outputs }, { NULL, NULL } };
 
 /* Runs every function of the table on top, on its own; returns the number of failures, -1 for no tests at all. */
 static int run_all(assay_sandbox *s) {
@@ -85,6 +156,7 @@ int main(int argc, char **argv) {
     assay_lua_open_words(s->L, false);
     assay_lua_open_recipes(s->L);
     assay_lua_open_builder(s->L);
+    assay_lua_open_constant(s->L);
     luaL_newlib(s->L, helpers);
     assay_lua_set_global(s->L, "t");
     assay_error err = { 0, "" };

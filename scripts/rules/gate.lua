@@ -1,0 +1,86 @@
+-- Makes a gate of a list of rules. A file of your own rules is a gate in two lines:
+--   return require "rules.gate" { name = "house_rules", summary = "...", rules = { { id = ..., check = ... } } }
+local authoring = require "rules.authoring"
+
+local params = {
+  profile = { "string", choices = "neural-engine|gpu", help = "the unit that the program is written for; chosen before authoring, so there is no default" },
+  framework = { "string", choices = "coreml|coreai", default = "coreml", help = "whose runtime: some rules hold for one of them only" },
+  loader = { "string", choices = "unknown|prepared_model|direct", default = "unknown",
+    help = "who loads the asset: names of functions choose the unit only for prepared_model" },
+  kv = { "string", choices = "undeclared|read_only|state|none", default = "undeclared", help = "the declared pattern of the key-value cache" },
+  fail_on = { "string", choices = "error|warning|design", default = "error", help = "the mildest severity that kills" },
+  weight_limit_bytes = { "number", default = 2e9, min = 0, help = "largest size of all weights under neural-engine" },
+  kernel_max = { "integer", default = 8, min = 1, help = "largest kernel extent that is not advised to be split" },
+  movement_max = { "integer", optional = true, min = 0, help = "most reshapes, transposes and casts a function may hold; not given: counted only" },
+  contexts = { "integer", list = true, default = {}, help = "context lengths that extend and prompt_opt are exported for" },
+  lengths = { "integer", list = true, default = {}, help = "query lengths that extend and prompt_opt are exported for" },
+  bits = { "integer", map = true, default = {}, help = "declared bits of the compressed weights of a function" },
+  image = { "integer", default = 0, min = 0, help = "image size in pixels; 0: not declared" },
+  patch = { "integer", default = 0, min = 0, help = "patch size in pixels" },
+  window = { "integer", default = 0, min = 0, help = "window of local attention, in patches" },
+  chunk = { "integer", default = 0, min = 0, help = "query chunk of attention, in tokens" },
+  waive = { "string", map = true, default = {}, help = "RULE or RULE@NAME: reason; the finding stays in the report and does not kill" },
+}
+
+local level = { error = 1, warning = 2, design = 3 }
+
+-- Waivers of the parameters and of the record `waivers`: { RULE or RULE@NAME: reason }.
+local function waivers_of(p, ev)
+  local all = {}
+  for key, reason in pairs(p.waive) do all[key] = reason end
+  if ev:count "waivers" > 0 then
+    for key, reason in pairs(ev:record "waivers") do
+      if type(key) ~= "string" or type(reason) ~= "string" then error("waivers: a record { \"RULE or RULE@NAME\": \"reason\" } is expected", 0) end
+      all[key] = reason
+    end
+  end
+  return all
+end
+
+-- One reason for each rule and what became of it, so that a thousand casts are one line.
+local function tell(finding, findings)
+  local groups, order = {}, {}
+  for _, f in ipairs(findings) do
+    local key = f.rule .. "\0" .. (f.waived or "")
+    if not groups[key] then
+      groups[key] = { first = f, n = 0 }
+      order[#order + 1] = groups[key]
+    end
+    groups[key].n = groups[key].n + 1
+  end
+  for _, g in ipairs(order) do
+    local f = g.first
+    local more = g.n > 1 and (" (and %d more)"):format(g.n - 1) or ""
+    if f.waived then finding:reason("waived", ("%s: %s%s: waived: %s"):format(f.rule, f.message, more, f.waived), f.where)
+    else finding:reason(f.rule, ("%s: %s%s; %s"):format(f.severity, f.message, more, f.way_out), f.where) end
+  end
+end
+
+local function judge(spec, p, ev, finding)
+  local graph = ev:graph "program"
+  local others = { source = ev:count "source" > 0 and ev:graph "source" or nil, control = ev:count "control" > 0 and ev:graph "control" or nil }
+  local findings, applied, unused = authoring.run(spec.rules, graph, p, others, waivers_of(p, ev))
+  local n = authoring.count(findings)
+  tell(finding, findings)
+  for _, key in ipairs(unused) do finding:reason("waiver_unused", ("the waiver '%s' met no finding; drop it"):format(key)) end
+  finding:detail("findings", findings)
+  finding:metric("rules", applied, "1")
+  for _, key in ipairs { "error", "warning", "design", "waived" } do finding:metric(key, n[key], "1") end
+  local against = 0
+  for key, l in pairs(level) do
+    if l <= level[p.fail_on] then against = against + n[key] end
+  end
+  if against > 0 then return finding:kill("rules_broken", ("%d finding%s of severity %s or worse"):format(against, against > 1 and "s" or "", p.fail_on)) end
+  return finding:pass()
+end
+
+return function(spec)
+  return gate_type {
+    name = spec.name, version = spec.version or "1.0", summary = spec.summary, params = params,
+    needs = function(p, _, req)
+      req:program("program", { arm = p.arm })
+      if p.control then req:program("control", { arm = p.control }) end
+    end,
+    judge = function(p, ev, finding) return judge(spec, p, ev, finding) end,
+  }
+end
