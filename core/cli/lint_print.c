@@ -65,7 +65,7 @@ static void print_rule(const assay_json *r) {
     printf("\n### %s\n\n%s. ", assay_json_string(r, "id", ""), assay_json_string(r, "summary", ""));
     printf("**%s** under ", assay_json_string(r, "severity", ""));
     print_list(assay_json_get(r, "profiles"), ", ");
-    printf("; rows ");
+    if (assay_json_len(assay_json_get(r, "rows"))) printf("; rows ");
     print_list(assay_json_get(r, "rows"), ", ");
     printf("; source: ");
     print_list(assay_json_get(r, "sources"), ", ");
