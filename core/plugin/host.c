@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { INTERFACES_MAX = 32, LEVEL_WARNING = 2 };
+enum { INTERFACES_MAX = 32, LEVEL_INFORMATION = 1, LEVEL_WARNING = 2 };
 static struct {
     const char *id;
     const void *table;
@@ -23,9 +23,18 @@ void assay_host_provide(const char *id, const void *table) {
     provided[n_provided++].table = table;
 }
 
+static void (*listener)(void *ctx, const char *msg);
+static void *listener_ctx;
+
+void assay_host_listen(void (*fn)(void *ctx, const char *msg), void *ctx) {
+    listener = fn;
+    listener_ctx = ctx;
+}
+
 /* Results go to stdout and a receipt; what a plugin says on the side goes to stderr, and only from warnings on. */
 static void host_log(void *ctx, int32_t level, const char *msg) {
     (void)ctx;
+    if (level == LEVEL_INFORMATION && msg && listener) listener(listener_ctx, msg);
     if (level >= LEVEL_WARNING && msg) fprintf(stderr, "assay: plugin: %s\n", msg);
 }
 

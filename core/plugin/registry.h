@@ -38,6 +38,8 @@ size_t assay_registry_refusals(const assay_registry *r, const assay_refusal **li
 size_t assay_registry_paths(const assay_registry *r, const char *const **list);
 /* The host table handed to plugins (log, param, get). */
 const assay_host *assay_host_table(void);
+/* Hands what plugins log as information (level 1) to `fn` until it is called with NULL; without a listener it goes nowhere. */
+void assay_host_listen(void (*fn)(void *ctx, const char *msg), void *ctx);
 /* Makes an interface ("assay.program/1") available through host->get; static table. */
 void assay_host_provide(const char *id, const void *table);
 /* Provides those that live in the core: program, metrics, math. assay_registry_new() does it. */

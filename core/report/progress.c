@@ -59,10 +59,16 @@ static void judging(void *ctx, const char *gate) {
     if (v->live) show(v, "judging");
 }
 
+static void said(void *ctx, const char *gate, const char *line) {
+    assay_progress_view *v = ctx;
+    erase(v);
+    fprintf(v->out, "%s: %s\n", gate, line);
+}
+
 assay_progress assay_progress_open(assay_progress_view *view, FILE *out, bool live, bool quiet) {
     *view = (assay_progress_view){.out = out, .live = live && !quiet, .quiet = quiet};
     if (quiet) return (assay_progress){.ctx = view};
-    return (assay_progress){.trial_begin = trial_begin, .tick = tick, .trial_end = trial_end, .judging = judging, .ctx = view};
+    return (assay_progress){.trial_begin = trial_begin, .tick = tick, .trial_end = trial_end, .judging = judging, .said = said, .ctx = view};
 }
 
 void assay_progress_close(assay_progress_view *view) {

@@ -93,7 +93,9 @@ const char *assay_rule_run_verdict(const assay_json *rows, const assay_json *com
     return kill ? "kill" : open || !pass ? "inconclusive" : "pass";
 }
 
-static bool is_own(const assay_json *a) { return is(a, "origin", "device") || is(a, "origin", "imported"); }
+static bool is_own(const assay_json *plan, const assay_json *a) {
+    return is(a, "origin", "device") || is(a, "origin", "imported") || (is(a, "origin", "reference") && assay_plan_target_is_reference(plan));
+}
 
 const char *assay_rule_standing(const assay_json *plan, const assay_json *rows, const assay_json *asked) {
     bool any = false;
@@ -105,7 +107,7 @@ const char *assay_rule_standing(const assay_json *plan, const assay_json *rows, 
             const assay_json *a = assay_json_at(list, k);
             if (is(a, "role", "reference") || is(a, "kind", "program") || !is(a, "state", "ok")) continue;
             any = true;
-            if (!is_own(a)) return "rehearsal";
+            if (!is_own(plan, a)) return "rehearsal";
         }
     }
     return any ? "target" : "rehearsal";

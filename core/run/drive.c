@@ -110,17 +110,34 @@ static assay_status run_missing(const assay_drive *d, const assay_json *jobs, co
     return st;
 }
 
+/* Each line once: a gate is asked again after every trial. */
+static void tell(const assay_progress *p, const char *gate, const assay_json *said, assay_json *told) {
+    for (size_t i = 0; i < assay_json_len(said); i++) {
+        const assay_json *line = assay_json_at(said, i);
+        bool known = false;
+        for (size_t k = 0; !known && k < assay_json_len(told); k++) known = assay_json_equal(assay_json_at(told, k), line);
+        if (known) continue;
+        assay_json_append(told, assay_json_clone(line));
+        if (p && p->said) p->said(p->ctx, gate, assay_json_text(line));
+    }
+}
+
 static assay_status take_turns(const assay_drive *d, assay_judging *j, assay_error *err) {
     tally t = {0};
+    assay_json *told = assay_json_array();
+    assay_status st;
     for (;;) {
         const assay_json *missing = NULL;
         const char *gate = "";
         if (d->progress && d->progress->judging) d->progress->judging(d->progress->ctx, gate);
-        assay_status st = assay_judging_step(j, false, &missing, &gate, err);
-        if (st != ASSAY_OK || !missing) return st;
+        st = assay_judging_step(j, false, &missing, &gate, err);
+        if (st != ASSAY_OK || !missing) break;
+        tell(d->progress, gate, assay_judging_said(j), told);
         st = run_missing(d, missing, gate, &t, err);
-        if (st != ASSAY_OK) return st;
+        if (st != ASSAY_OK) break;
     }
+    assay_json_free(told);
+    return st;
 }
 
 assay_status assay_drive_run(const assay_drive *d, assay_json **receipt, assay_error *err) {

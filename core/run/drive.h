@@ -10,6 +10,7 @@ typedef struct assay_progress {
     void (*tick)(void *ctx, double elapsed_s);
     void (*trial_end)(void *ctx, const char *state, double wall_s);
     void (*judging)(void *ctx, const char *gate);
+    void (*said)(void *ctx, const char *gate, const char *line);    /* what a gate has to say before its evidence is collected, once */
     void *ctx;
 } assay_progress;
 typedef struct assay_drive {

@@ -38,19 +38,28 @@ static bool known(const assay_need_list *lists, size_t n, const assay_need *need
     return false;
 }
 
-/* Figures taken on a backend that is not the target decide nothing: once there is one candidate series of them, no more is
- * collected (the judge will say not_the_target). An A/A pilot alone is not yet such a series. */
+static bool is(const assay_json *row, const char *key, const char *value) { return assay_streq(assay_json_string(row, key, ""), value); }
+
+/* One process of the series that `row` belongs to (the same role and arms) was timed on the reference backend. */
+static bool was_timed_here(const assay_json *asked, const assay_json *row) {
+    for (size_t i = 0; i < assay_json_len(asked); i++) {
+        const assay_json *a = assay_json_at(asked, i);
+        bool same = is(a, "kind", "timing") && is(a, "role", assay_json_string(row, "role", "")) && is(a, "arm", assay_json_string(row, "arm", "")) &&
+                    is(a, "arm_b", assay_json_string(row, "arm_b", ""));
+        if (same && is(a, "origin", "reference")) return true;
+    }
+    return false;
+}
+
+/* Figures taken on a backend that is not the target decide nothing (the judge will say not_the_target): one process of each series
+ * is enough, and when nothing else is missing, nothing is. */
 static bool is_information_only(const assay_gather *g) {
-    bool series = false;
+    if (assay_plan_target_is_reference(g->plan->json)) return false;
     for (size_t i = 0; i < assay_json_len(g->asked); i++) {
         const assay_json *a = assay_json_at(g->asked, i);
-        bool timing = assay_streq(assay_json_string(a, "kind", ""), "timing");
-        if (!timing && assay_streq(assay_json_string(a, "state", ""), "missing")) return false;
-        if (timing && assay_streq(assay_json_string(a, "origin", ""), "reference") &&
-            !same_text(assay_json_string(a, "arm", ""), assay_json_string(a, "arm_b", "")))
-            series = true;
+        if (is(a, "state", "missing") && !(is(a, "kind", "timing") && was_timed_here(g->asked, a))) return false;
     }
-    return series;
+    return true;
 }
 
 static void drop_missing(assay_gather *g) {
@@ -86,6 +95,9 @@ static assay_status ask(assay_gate_run *gate, assay_gather *g, assay_evidence_se
     return st;
 }
 
+/* A line that the gate says while it asks: it goes with the answer, to who watches the run. */
+static void keep_line(void *ctx, const char *msg) { assay_json_append(ctx, assay_json_new_string(msg)); }
+
 static void set_error(assay_json *answer, const assay_error *e) {
     assay_json *row = assay_json_set(answer, "error", assay_json_object());
     assay_json_set_string(row, "message", e->message);
@@ -102,7 +114,11 @@ assay_status assay_gate_round(const assay_plan *p, const char *host, const assay
     bool failed = false;
     assay_status st = open_gate(gate_row(p->json, gate), r, information, &run, &why);
     if (st != ASSAY_OK) failed = st != ASSAY_E_MISSING;
-    else st = ask(run, &g, set, &failed, &why);
+    else {
+        assay_host_listen(keep_line, assay_json_set(answer, "said", assay_json_array()));
+        st = ask(run, &g, set, &failed, &why);
+        assay_host_listen(NULL, NULL);
+    }
     if (st == ASSAY_OK && assay_json_len(g.missing) == 0) {
         st = assay_gate_judge(run, set, &verdict, &why);
         failed = st != ASSAY_OK;

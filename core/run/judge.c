@@ -26,7 +26,7 @@ assay_judging *assay_judging_new(const assay_plan *p, const char *host, const ch
 
 void assay_judging_free(assay_judging *j) {
     if (!j) return;
-    assay_json *const owned[] = {j->rows, j->asked, j->kills, j->information, j->compares, j->extra, j->missing, j->pending, j->selftests};
+    assay_json *const owned[] = {j->rows, j->asked, j->kills, j->information, j->compares, j->extra, j->missing, j->pending, j->selftests, j->said};
     for (size_t i = 0; i < sizeof owned / sizeof *owned; i++) assay_json_free(owned[i]);
     free(j->host);
     free(j);
@@ -101,7 +101,7 @@ static void set_pending(assay_judging *j, const assay_json *jobs) {
 }
 
 static void take_answer(assay_judging *j, const assay_json *gate, const assay_json *answer) {
-    assay_json *row = assay_json_append(j->rows, assay_rule_row(gate, answer));
+    assay_json *row = assay_json_append(j->rows, assay_rule_row(j->plan->json, gate, answer));
     assay_json_append(j->asked, assay_json_clone(assay_json_get(answer, "asked")));
     note_missing(j, assay_json_get(answer, "missing"));
     assay_rule_kills(j->plan->json, row, j->kills);
@@ -130,6 +130,7 @@ static assay_status step_gates(assay_judging *j, bool partial, bool *wait, const
         if (st != ASSAY_OK) return st;
         if (assay_json_len(assay_json_get(answer, "missing")) && !partial) {
             set_pending(j, assay_json_get(answer, "missing"));
+            j->said = assay_json_clone(assay_json_get(answer, "said"));
             *wait = true;
             *gate = assay_json_string(g, "use", "");
             assay_json_free(answer);
@@ -188,7 +189,7 @@ static assay_status step_information(assay_judging *j, bool partial, bool *wait,
             assay_json_free(answer);
             return ASSAY_OK;
         }
-        assay_json *info = assay_json_append(j->information, assay_rule_row(g, answer)), *asked = assay_json_get(answer, "asked");
+        assay_json *info = assay_json_append(j->information, assay_rule_row(j->plan->json, g, answer)), *asked = assay_json_get(answer, "asked");
         assay_json_set(info, "fixtures", assay_json_clone(assay_json_get(g, "also")));
         for (size_t k = 0; k < assay_json_len(asked); k++) assay_json_append(j->extra, assay_json_clone(assay_json_at(asked, k)));
         assay_json_free(answer);
@@ -222,6 +223,8 @@ static assay_status step_compares(assay_judging *j, bool partial, bool *wait, co
 assay_status assay_judging_step(assay_judging *j, bool partial, const assay_json **missing, const char **gate, assay_error *err) {
     bool wait = false;
     *missing = NULL;
+    assay_json_free(j->said);
+    j->said = NULL;
     *gate = "after the kill";
     assay_status st = run_selftests(j, err);
     if (st == ASSAY_OK) st = step_gates(j, partial, &wait, gate, err);
@@ -231,6 +234,8 @@ assay_status assay_judging_step(assay_judging *j, bool partial, const assay_json
     if (st == ASSAY_OK && wait) *missing = j->pending;
     return st;
 }
+
+const assay_json *assay_judging_said(const assay_judging *j) { return j->said; }
 
 assay_status assay_judging_missing(assay_judging *j, assay_json *jobs, assay_error *err) {
     assay_status st = ASSAY_OK;

@@ -17,6 +17,8 @@ void assay_judging_free(assay_judging *j);
  * the next call; NULL when everything is decided. With `partial`, gates without their evidence are not-measured
  * (`evidence_missing`) and the judging goes on. */
 assay_status assay_judging_step(assay_judging *j, bool partial, const assay_json **missing, const char **gate, assay_error *err);
+/* What the gate that asks for the missing jobs said about them, an array of lines; NULL: nothing. Borrowed until the next step. */
+const assay_json *assay_judging_said(const assay_judging *j);
 /* Appends the jobs that any gate of the plan needs and that have no folder yet, stops and kills aside (for `trials`: a fleet
  * measures everything). */
 assay_status assay_judging_missing(assay_judging *j, assay_json *jobs, assay_error *err);
@@ -32,7 +34,7 @@ int assay_receipt_exit(const assay_json *receipt, bool require_target);
  * "not-applied", value, why, claim}. */
 
 /* A row from a worker's answer {asked, verdict | null, error}, with the target rule applied. */
-assay_json *assay_rule_row(const assay_json *gate, const assay_json *answer);
+assay_json *assay_rule_row(const assay_json *plan, const assay_json *gate, const assay_json *answer);
 /* A row for a gate that was not judged. */
 assay_json *assay_rule_unjudged(const assay_json *gate, const char *code, const char *message);
 /* Applies the plan's kills that name this gate: appends to `kills`; one without a claim turns the row into a kill (or, when its

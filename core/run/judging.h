@@ -10,6 +10,7 @@ struct assay_judging {
     assay_json *extra;                           /* evidence read besides: after a kill, for information, for compares */
     assay_json *missing;                         /* ids of trials without a folder (partial judging) */
     assay_json *pending;                         /* jobs handed out by the last step */
+    assay_json *said;                            /* what the gate that handed them out had to say */
     size_t stopper, information_next;
     assay_json *selftests;                       /* rows of the gates that failed their own cases; NULL before they ran */
     bool stopped, after_kill_done;

@@ -87,6 +87,10 @@ bool assay_plan_is_sealed(const assay_plan *p) {
     return sealed;
 }
 
+bool assay_plan_target_is_reference(const assay_json *plan) {
+    return assay_streq(assay_json_string(assay_json_get(plan, "target"), "framework", ""), "reference");
+}
+
 static bool was_given(const assay_json *gate, const char *param) {
     const assay_json *given = assay_json_get(gate, "given");
     for (size_t i = 0; i < assay_json_len(given); i++)

@@ -33,6 +33,9 @@ const assay_json *assay_plan_fixture(const assay_plan *p, const char *name);
 const assay_json *assay_plan_state(const assay_json *fixture, const char *perturb);
 /* Name of the only arm with a role (the first of several); NULL when there is none. */
 const char *assay_plan_arm_of_role(const assay_json *plan, const char *role);
+/* The experiment says that its claims are about the reference backend itself (target.framework = "reference"): only then are that
+ * backend's device tables and timings the target's own evidence. */
+bool assay_plan_target_is_reference(const assay_json *plan);
 char *assay_plan_path(const assay_plan *p, const char *relative);             /* caller frees */
 bool assay_plan_is_sealed(const assay_plan *p);  /* seal.json names this very plan.json */
 

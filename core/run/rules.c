@@ -80,10 +80,10 @@ static void make_not_measured(assay_json *row, const char *code, const char *mes
     assay_json_set(row, "information_reasons", old);
 }
 
-/* Placement, latency, memory and corroboration can only be decided by the target's own evidence (device or imported), or as a
- * rehearsal by a simulated one. */
-static void apply_target_rule(assay_json *row, const assay_json *asked) {
-    bool target = false, ok = false, foreign = false, failed = false;
+/* Placement, latency, memory and corroboration can only be decided by the target's own evidence (device or imported; the reference
+ * backend's where the experiment is about that backend), or as a rehearsal by a simulated one. */
+static void apply_target_rule(const assay_json *plan, assay_json *row, const assay_json *asked) {
+    bool target = false, ok = false, foreign = false, failed = false, reference = assay_plan_target_is_reference(plan);
     for (size_t i = 0; i < assay_json_len(asked); i++) {
         const assay_json *a = assay_json_at(asked, i);
         if (!is_target_kind(a)) continue;
@@ -91,7 +91,7 @@ static void apply_target_rule(assay_json *row, const assay_json *asked) {
         failed |= is(a, "state", "failed");
         if (!is(a, "state", "ok")) continue;
         ok = true;
-        foreign |= !(is(a, "origin", "device") || is(a, "origin", "imported") || is(a, "origin", "simulated"));
+        foreign |= !(is(a, "origin", "device") || is(a, "origin", "imported") || is(a, "origin", "simulated") || (reference && is(a, "origin", "reference")));
     }
     assay_json_set_bool(row, "target_question", target);
     if (!target) return;
@@ -101,14 +101,14 @@ static void apply_target_rule(assay_json *row, const assay_json *asked) {
         make_not_measured(row, "no_device_evidence", "the target left no evidence for this question");
 }
 
-assay_json *assay_rule_row(const assay_json *gate, const assay_json *answer) {
+assay_json *assay_rule_row(const assay_json *plan, const assay_json *gate, const assay_json *answer) {
     const assay_json *verdict = assay_json_get(answer, "verdict"), *asked = assay_json_get(answer, "asked"), *error = assay_json_get(answer, "error");
     assay_json *row;
     if (assay_json_kind(verdict) == ASSAY_J_OBJECT) {
         row = assay_json_clone(verdict);
         assay_json_set_string(row, "arm", assay_json_string(assay_json_get(gate, "params"), "arm", ""));
         set_origin(row, asked);
-        apply_target_rule(row, asked);
+        apply_target_rule(plan, row, asked);
     } else if (error) {
         row = assay_rule_unjudged(gate, "gate_failed", assay_json_string(error, "message", "the gate failed"));
         assay_rule_add_reason(row, "validity", "gate_failed", assay_json_string(error, "message", "the gate failed"));

@@ -45,6 +45,16 @@ static assay_status add_arm(const assay_plan *p, const char *name, const char *k
     return ASSAY_OK;
 }
 
+static void add_inputs(const assay_json *state, assay_json *owner) {
+    assay_json *inputs = assay_json_set(owner, "inputs", assay_json_array());
+    const assay_json *rows = assay_json_get(state, "inputs");
+    for (size_t i = 0; i < assay_json_len(rows); i++) {
+        assay_json *in = assay_json_append(inputs, assay_json_object());
+        for (const char *const *k = (const char *const[]){"name", "file", "sha256", NULL}; *k; k++)
+            assay_json_set_string(in, *k, assay_json_string(assay_json_at(rows, i), *k, ""));
+    }
+}
+
 static assay_status add_fixture(const assay_plan *p, const assay_query *q, assay_json *job, assay_json *request, assay_error *err) {
     const assay_json *f = assay_plan_fixture(p, q->fixture);
     if (!f) return assay_fail(err, ASSAY_E_MISSING, "the plan has no fixture '%s'", q->fixture ? q->fixture : "");
@@ -52,15 +62,33 @@ static assay_status add_fixture(const assay_plan *p, const assay_query *q, assay
     if (!state) return assay_fail(err, ASSAY_E_MISSING, "fixture '%s' was not planned with the perturbation %s", q->fixture, q->perturb);
     assay_json_set_string(job, "fixture", q->fixture);
     if (state != f) assay_json_set_string(job, "perturb", q->perturb);
-    assay_json *inputs = assay_json_set(job, "inputs", assay_json_array());
-    const assay_json *rows = assay_json_get(state, "inputs");
-    for (size_t i = 0; i < assay_json_len(rows); i++) {
-        assay_json *in = assay_json_append(inputs, assay_json_object());
-        for (const char *const *k = (const char *const[]){"name", "file", "sha256", NULL}; *k; k++)
-            assay_json_set_string(in, *k, assay_json_string(assay_json_at(rows, i), *k, ""));
-    }
+    add_inputs(state, job);
     assay_json_set_string(request, "fixture", assay_json_string(state, "digest", ""));
     return ASSAY_OK;
+}
+
+/* The design of one timing process. Its `fixtures` become digests in the request (names are no part of it) and files in the job. */
+static assay_status add_design(const assay_plan *p, const char *text, assay_json *job, assay_json *request, assay_error *err) {
+    assay_json *design = NULL;
+    assay_status st = assay_json_parse(text, strlen(text), "design of a timing trial", &design, err);
+    if (st != ASSAY_OK) return st;
+    const assay_json *names = assay_json_get(assay_json_set(request, "design", design), "fixtures");
+    assay_json *digests = assay_json_array(), *files = assay_json_array();
+    for (size_t i = 0; st == ASSAY_OK && i < assay_json_len(names); i++) {
+        const char *name = assay_json_text(assay_json_at(names, i));
+        const assay_json *f = assay_plan_fixture(p, name);
+        if (!f) {
+            st = assay_fail(err, ASSAY_E_MISSING, "the plan has no fixture '%s'", name ? name : "");
+            break;
+        }
+        assay_json *row = assay_json_append(files, assay_json_object());
+        assay_json_set_string(row, "fixture", name);
+        add_inputs(f, row);
+        assay_json_append(digests, assay_json_new_string(assay_json_string(f, "digest", "")));
+    }
+    if (names) assay_json_set(design, "fixtures", digests), assay_json_set(job, "rotation", files);
+    else assay_json_free(digests), assay_json_free(files);
+    return st;
 }
 
 static assay_status fill_request(const assay_plan *p, const assay_query *q, assay_json *job, assay_json *request, assay_error *err) {
@@ -76,10 +104,8 @@ static assay_status fill_request(const assay_plan *p, const assay_query *q, assa
         return st;
     }
     st = add_arm(p, q->arm_b, "arm_b", job, request, err);
-    const char *text = q->record ? q->record : "{}";
-    assay_json *design = NULL;
-    if (st == ASSAY_OK) st = assay_json_parse(text, strlen(text), "design of a timing trial", &design, err);
-    if (st == ASSAY_OK) assay_json_set(request, "design", design);
+    if (st == ASSAY_OK) st = add_design(p, q->record ? q->record : "{}", job, request, err);
+    if (assay_plan_target_is_reference(p->json)) assay_json_set_bool(job, "reference_is_target", true);
     return st;
 }
 

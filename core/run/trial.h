@@ -4,6 +4,8 @@
  * compute_units, params, oracle ...}: names are not part of it, so two gates that ask for the same get the same trial.
  * What a worker (ours or a foreign one) needs stands in trials/<id>.json ("assay-job/1"):
  *   {id, request, kind, arm, arm_path, arm_b, arm_b_path, fixture, inputs:[{name, file, sha256}], backend ("reference" or null)}
+ * and for timings {rotation:[{fixture, inputs}] (further inputs, where the design asks for them), reference_is_target: true (absent
+ * when the experiment's target is another)}.
  * Evidence is evidence/<host>/<id>/ with trial.json ("assay-trial/1", judged), process.json (never judged) and payloads. */
 #ifndef ASSAY_RUN_TRIAL_H
 #define ASSAY_RUN_TRIAL_H

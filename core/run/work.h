@@ -22,12 +22,16 @@ typedef struct assay_bound_arm {
     assay_own_tensor *in, *out; assay_named_tensor *in_names, *out_names; uint32_t n_in, n_out;
     assay_params *params; char *scratch;
     uint64_t compile_ns, load_ns, first_ns;      /* as far as the backend tells them apart; load = whole open */
+    const assay_json *inputs;                    /* files of the inputs; NULL: those of the job */
 } assay_bound_arm;
 /* `facts` collects the backend's sink texts and numbers; may be NULL. */
 assay_status assay_arm_open(const assay_work *w, const char *path, const char *compute_units, assay_json *facts, assay_bound_arm *out, assay_error *err);
 assay_status assay_arm_bind(const assay_work *w, assay_bound_arm *a, assay_error *err);
 void assay_arm_close(assay_bound_arm *a);
-/* The timed part of a TIMING job (worker_timing.c): samples.bin and the facts of the process. */
+/* A second binding, to other inputs, in the same session: share, bind, and unbind before the first one is closed. */
+void assay_arm_share(const assay_bound_arm *of, const assay_json *inputs, assay_bound_arm *out);
+void assay_arm_unbind(assay_bound_arm *a);
+/* The timed part of a TIMING job (work_timing.c): samples.bin and the facts of the process. */
 assay_status assay_work_timing(const assay_work *w, assay_json *trial, assay_error *err);
 /* trial.json with an outcome, the last file to be written. */
 assay_json *assay_trial_new(const assay_json *job, const assay_backend_type *b);

@@ -78,8 +78,7 @@ assay_status assay_arm_open(const assay_work *w, const char *path, const char *c
 
 /* ---- binding */
 
-static assay_status bind_input(const assay_work *w, const assay_mil_value *v, assay_own_tensor *t, assay_error *err) {
-    const assay_json *inputs = assay_json_get(w->job, "inputs");
+static assay_status bind_input(const assay_work *w, const assay_json *inputs, const assay_mil_value *v, assay_own_tensor *t, assay_error *err) {
     for (size_t i = 0; i < assay_json_len(inputs); i++) {
         const assay_json *in = assay_json_at(inputs, i);
         if (!assay_streq(assay_json_string(in, "name", ""), v->name)) continue;
@@ -115,6 +114,7 @@ static assay_status make_output(const assay_work *w, const assay_mil_value *v, a
 assay_status assay_arm_bind(const assay_work *w, assay_bound_arm *a, assay_error *err) {
     const assay_mil_function *f = assay_program_function(a->program, NULL);
     if (!f || !f->block) return assay_fail(err, ASSAY_E_INPUT, "the program has no function to run");
+    const assay_json *inputs = a->inputs ? a->inputs : assay_json_get(w->job, "inputs");
     a->in = assay_xcalloc(f->n_inputs + 1, sizeof *a->in);
     a->in_names = assay_xcalloc(f->n_inputs + 1, sizeof *a->in_names);
     a->out = assay_xcalloc(f->block->n_outputs + 1, sizeof *a->out);
@@ -122,7 +122,7 @@ assay_status assay_arm_bind(const assay_work *w, assay_bound_arm *a, assay_error
     assay_status st = ASSAY_OK;
     for (uint32_t i = 0; st == ASSAY_OK && i < f->n_inputs; i++) {
         if (f->inputs[i]->type && f->inputs[i]->type->kind == ASSAY_TYPE_STATE) continue;
-        st = bind_input(w, f->inputs[i], &a->in[a->n_in], err);
+        st = bind_input(w, inputs, f->inputs[i], &a->in[a->n_in], err);
         a->in_names[a->n_in] = (assay_named_tensor){.name = f->inputs[i]->name, .t = a->in[a->n_in].t};
         a->n_in++;
     }
@@ -136,18 +136,24 @@ assay_status assay_arm_bind(const assay_work *w, assay_bound_arm *a, assay_error
     return st;
 }
 
-void assay_arm_close(assay_bound_arm *a) {
-    if (a->session) {
-        if (a->state && a->b->state_free) a->b->state_free(a->session, a->state);
-        if (a->binding && a->b->unbind) a->b->unbind(a->session, a->binding);
-        if (a->b->close) a->b->close(a->session);
-    }
+void assay_arm_share(const assay_bound_arm *of, const assay_json *inputs, assay_bound_arm *out) {
+    *out = (assay_bound_arm){.b = of->b, .program = of->program, .session = of->session, .inputs = inputs};
+}
+
+void assay_arm_unbind(assay_bound_arm *a) {
+    if (a->session && a->state && a->b->state_free) a->b->state_free(a->session, a->state);
+    if (a->session && a->binding && a->b->unbind) a->b->unbind(a->session, a->binding);
     for (uint32_t i = 0; i < a->n_in; i++) assay_tensor_free(&a->in[i]);
     for (uint32_t i = 0; i < a->n_out; i++) assay_tensor_free(&a->out[i]);
     free(a->in);
     free(a->in_names);
     free(a->out);
     free(a->out_names);
+}
+
+void assay_arm_close(assay_bound_arm *a) {
+    assay_arm_unbind(a);
+    if (a->session && a->b->close) a->b->close(a->session);
     assay_params_free(a->params);
     assay_program_free(a->program);
     if (a->scratch) assay_remove_tree(a->scratch, NULL);

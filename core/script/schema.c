@@ -10,7 +10,7 @@
 #define USES "finite|dead|parity|scale|sensitivity"
 
 static const assay_word_field target_fields[] = {
-    { "framework", ASSAY_W_STRING, 0, NULL, "\"coreml\"", NULL, "framework the claims are about", NULL },
+    { "framework", ASSAY_W_STRING, 0, NULL, "\"coreml\"", NULL, "framework the claims are about; \"reference\": assay's own reference backend", NULL },
     { "unit", ASSAY_W_STRING, 0, "NE|GPU|CPU", "\"NE\"", NULL, "unit the claims are about", NULL },
     { "hosts", ASSAY_W_STRINGS, 0, NULL, NULL, NULL, "hosts that count as the target; none named: any with that framework", NULL },
     { NULL, 0, 0, NULL, NULL, NULL, NULL, NULL } };

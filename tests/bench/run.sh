@@ -66,6 +66,7 @@ file=$peers/data/random.bin
 [ -s "$file" ] || head -c 268435456 /dev/urandom >"$file"
 "$build/bench/bench_host" "$build/bin/assay" "$file" "$rounds"
 numpy "$((rounds < 5 ? rounds : 5))"
+"$build/bench/bench_timing"
 
 # Loading: a program of about 7,400 ops with 200 MB of weights (coremltools 9.1 needs 1.6 s), and large public programs.
 [ -d "$peers/load.mlpackage" ] || "$build/bench/bench_load" make "$peers"

@@ -21,7 +21,7 @@ static bool has_code(const assay_json *list, const char *code) {
 static assay_json *row_for(const char *verdict_part, const char *asked) {
     char *text = assay_xprintf("{%s,\"asked\":%s,\"missing\":[]}", verdict_part, asked);
     assay_json *answer = parse(text), *gate = parse("{\"use\":\"g\",\"version\":\"1\",\"params\":{\"arm\":\"fused\"}}");
-    assay_json *row = assay_rule_row(gate, answer);
+    assay_json *row = assay_rule_row(NULL, gate, answer);
     assay_json_free(answer);
     assay_json_free(gate);
     free(text);

@@ -48,8 +48,8 @@ typedef struct assay_sample { uint32_t process, block, slot, arm; uint64_t start
 typedef struct assay_program assay_program;      /* opaque; walk it with assay.program/1 */
 typedef struct assay_params assay_params;
 /* What the program gives to a plugin. Deliberately tiny: everything else is an interface asked for by name. Any thread of the plugin
- * may call it while one of the plugin's callbacks runs. log: level 0 debug, 1 information, 2 warning, 3 error; only warnings and
- * errors are shown, on stderr. param: ASSAY_E_MISSING for a name that is not in the plugin's own table, ASSAY_E_RANGE after the
+ * may call it while one of the plugin's callbacks runs. log: level 0 debug, 1 information, 2 warning, 3 error; warnings and
+ * errors are shown, on stderr, and what a gate logs as information in needs() before the evidence it asks for is collected. param: ASSAY_E_MISSING for a name that is not in the plugin's own table, ASSAY_E_RANGE after the
  * last value (at once when a parameter without default was not given). get: an interface once shipped never changes. */
 typedef struct assay_host {
     uint32_t struct_size, abi; void *ctx;
