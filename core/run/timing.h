@@ -14,6 +14,8 @@ typedef struct assay_timed_input {
 typedef struct assay_timed_arm {
     const assay_backend *b; void *session;
     assay_timed_input *inputs; uint32_t n_inputs;
+    uint64_t (*last_ns)(void *session);          /* a simulated device: how long its last call took; NULL: the clock tells */
+    uint64_t *invented_ns;                       /* that device's time so far; it stands still between calls */
 } assay_timed_arm;
 /* One prediction between two readings of the clock. */
 assay_status assay_timing_call(const assay_timed_arm *a, uint32_t input, uint64_t *start_ns, uint64_t *dur_ns, assay_error *err);

@@ -34,7 +34,7 @@ static assay_status do_nothing(void *session, void *binding, void *state, assay_
 void assay_clock_measure(assay_clock_facts *out) {
     static const assay_backend nothing = {.struct_size = sizeof nothing, .name = "empty", .predict = do_nothing};
     assay_timed_input none = {.n_out = 0};
-    assay_timed_arm empty[2] = {{&nothing, NULL, &none, 1}, {&nothing, NULL, &none, 1}};
+    assay_timed_arm one = {.b = &nothing, .inputs = &none, .n_inputs = 1}, empty[2] = {one, one};
     static double dur[BLOCKS * ASSAY_SLOTS], wall[BLOCKS];
     assay_sample s[ASSAY_SLOTS];
     uint64_t changed = 0;

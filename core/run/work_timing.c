@@ -62,7 +62,7 @@ static uint32_t n_inputs(const bench *b) { return 1 + (uint32_t)assay_json_len(r
 static assay_status first_call(arm_bench *t, uint32_t i, uint64_t *ns, assay_error *err) {
     assay_bound_arm *a = &t->bound[i];
     assay_timed_input *in = &t->inputs[i];
-    assay_timed_arm one = {a->b, a->session, in, 1};
+    assay_timed_arm one = {.b = a->b, .session = a->session, .inputs = in, .n_inputs = 1};
     uint64_t start;
     *in = (assay_timed_input){.binding = a->binding, .state = a->state, .out = a->out_names, .n_out = a->n_out};
     assay_status st = assay_timing_call(&one, 0, &start, ns, err);
@@ -95,7 +95,7 @@ static assay_status open_arm(bench *b, int i, assay_error *err) {
         if (st == ASSAY_OK) st = first_call(t, k, &ns, err);
         if (k == 0) t->bound[0].first_ns = ns;
     }
-    b->timed[i] = (assay_timed_arm){t->bound[0].b, t->bound[0].session, t->inputs, n};
+    b->timed[i] = (assay_timed_arm){.b = t->bound[0].b, .session = t->bound[0].session, .inputs = t->inputs, .n_inputs = n};
     return st;
 }
 

@@ -4,7 +4,7 @@ error("scripts/meta/assay.lua is for editors; scripts get the words without it")
 
 ---What the experiment's claims are about.
 ---@class (exact) assay.Experiment.target
----@field framework? string framework the claims are about
+---@field framework? string framework the claims are about; "reference": assay's own reference backend
 ---@field unit? "NE"|"GPU"|"CPU" unit the claims are about
 ---@field hosts? string|string[] hosts that count as the target; none named: any with that framework
 

@@ -18,10 +18,11 @@ static bool has_code(const assay_json *list, const char *code) {
 
 #define VERDICT(v) "\"verdict\":{\"schema\":\"assay-verdict/1\",\"gate\":\"g\",\"version\":\"1\",\"verdict\":\"" v "\",\"validity\":{\"valid\":true,\"reasons\":[]},\"reasons\":[],\"metrics\":{}}"
 
+static const assay_json *plan_of_rows;           /* NULL: a target of another framework */
 static assay_json *row_for(const char *verdict_part, const char *asked) {
     char *text = assay_xprintf("{%s,\"asked\":%s,\"missing\":[]}", verdict_part, asked);
     assay_json *answer = parse(text), *gate = parse("{\"use\":\"g\",\"version\":\"1\",\"params\":{\"arm\":\"fused\"}}");
-    assay_json *row = assay_rule_row(NULL, gate, answer);
+    assay_json *row = assay_rule_row(plan_of_rows, gate, answer);
     assay_json_free(answer);
     assay_json_free(gate);
     free(text);
@@ -36,6 +37,16 @@ static void target_question_on_the_reference_backend_is_not_measured(void) {
     CU_ASSERT_STRING_EQUAL(str(row, "information_verdict"), "pass");
     CU_ASSERT_TRUE(has_code(assay_json_get(row, "reasons"), "not_the_target"));
     assay_json_free(row);
+}
+static void an_experiment_about_the_reference_backend_is_decided_there(void) {
+    assay_json *plan = parse("{\"target\":{\"framework\":\"reference\",\"unit\":\"CPU\"}}");
+    plan_of_rows = plan;
+    assay_json *row = row_for(VERDICT("pass"), "[{\"role\":\"samples\",\"kind\":\"timing\",\"state\":\"ok\",\"origin\":\"reference\"}]");
+    plan_of_rows = NULL;
+    CU_ASSERT_STRING_EQUAL(str(row, "printed"), "pass");
+    CU_ASSERT_TRUE(assay_json_bool(row, "target_question", false));
+    assay_json_free(row);
+    assay_json_free(plan);
 }
 static void target_question_on_a_device_stands(void) {
     assay_json *row = row_for(VERDICT("kill"), "[{\"role\":\"samples\",\"kind\":\"timing\",\"state\":\"ok\",\"origin\":\"device\"}]");
@@ -211,7 +222,7 @@ static void standing_is_target_only_with_the_targets_own_evidence(void) {
     assay_json_free(rehearsed);
 }
 
-ASSAY_SUITE("judge rules", TEST(target_question_on_the_reference_backend_is_not_measured), TEST(target_question_on_a_device_stands),
+ASSAY_SUITE("judge rules", TEST(target_question_on_the_reference_backend_is_not_measured), TEST(an_experiment_about_the_reference_backend_is_decided_there), TEST(target_question_on_a_device_stands),
             TEST(target_question_without_any_evidence_is_not_measured), TEST(an_output_question_is_decided_anywhere), TEST(a_failed_gate_is_invalid),
             TEST(missing_evidence_is_no_verdict), TEST(a_kill_fires_at_its_bound), TEST(a_kill_stays_quiet_beyond_its_bound),
             TEST(an_unknown_metric_is_inconclusive), TEST(an_undefined_metric_is_inconclusive), TEST(a_kill_of_a_claim_leaves_the_gate),

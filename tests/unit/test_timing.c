@@ -93,7 +93,7 @@ static void run_fake(fake f[2], uint8_t order, int wrong_at, assay_sample out[4]
         f[i] = (fake){.wrong_at = wrong_at};
         named[i] = (assay_named_tensor){"y", assay_tensor_view(ASSAY_F32, 1, shape, f[i].out)};
         in[i] = (assay_timed_input){.binding = &f[i], .out = &named[i], .kept = keep, .n_out = 1};
-        arms[i] = (assay_timed_arm){&backend, &calls, &in[i], 1};
+        arms[i] = (assay_timed_arm){.b = &backend, .session = &calls, .inputs = &in[i], .n_inputs = 1};
     }
     *changed = 0;
     CU_ASSERT_EQUAL(assay_timing_block(arms, 3, 9, order, 0, out, changed, NULL), ASSAY_OK);
@@ -122,7 +122,7 @@ static void a_changed_output_is_seen(void) {
 static void a_failing_call_ends_the_block(void) {
     static const assay_backend backend = {.struct_size = sizeof backend, .name = "fake", .predict = fake_fail};
     assay_timed_input in = {.n_out = 0};
-    assay_timed_arm arms[2] = {{&backend, NULL, &in, 1}, {&backend, NULL, &in, 1}};
+    assay_timed_arm arms[2] = {{.b = &backend, .inputs = &in, .n_inputs = 1}, {.b = &backend, .inputs = &in, .n_inputs = 1}};
     assay_sample s[4];
     assay_error err;
     uint64_t changed = 0;

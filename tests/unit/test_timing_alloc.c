@@ -43,7 +43,7 @@ static void the_harness_allocates_nothing(void) {
     static const assay_backend empty = {.struct_size = sizeof empty, .name = "empty", .predict = do_nothing};
     counter count = interposer_or_skip();
     assay_timed_input in = {.n_out = 0};
-    assay_timed_arm arms[2] = {{&empty, NULL, &in, 1}, {&empty, NULL, &in, 1}};
+    assay_timed_arm arms[2] = {{.b = &empty, .inputs = &in, .n_inputs = 1}, {.b = &empty, .inputs = &in, .n_inputs = 1}};
     if (count) CU_ASSERT_EQUAL(allocations_of(count, arms, 1000), 0);
 }
 static void an_allocating_arm_is_caught(void) {
@@ -51,7 +51,7 @@ static void an_allocating_arm_is_caught(void) {
     counter count = interposer_or_skip();
     void *kept = NULL;
     assay_timed_input in = {.binding = &kept, .n_out = 0};
-    assay_timed_arm arms[2] = {{&greedy, NULL, &in, 1}, {&greedy, NULL, &in, 1}};
+    assay_timed_arm arms[2] = {{.b = &greedy, .inputs = &in, .n_inputs = 1}, {.b = &greedy, .inputs = &in, .n_inputs = 1}};
     if (count) CU_ASSERT_EQUAL(allocations_of(count, arms, 10), 40);
     free(kept);
 }
