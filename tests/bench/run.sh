@@ -75,3 +75,7 @@ public=${ASSAY_SHARED:-$here/../../../shared}/corpus/public
 for p in "$public"/silero-256ms-modelc/*.mlmodelc "$public"/birdnet-audio-fp16-pkg/*.mlpackage; do
     [ -d "$p" ] && { printf '%s: ' "$(basename "$p")"; "$build/bench/bench_load" time "$p" "$rounds"; }
 done
+
+# How often the latency gate errs: 10,000 simulated experiments a cell. The one part that compares: exit 1 where the design's table is missed.
+echo
+"$build/bin/assay" calibrate latency --full

@@ -84,22 +84,19 @@ double lat_chi2_upper(const assay_math_1 *m, double x, double df) {
     return front * h;
 }
 
-double lat_binomial_below(const assay_math_1 *m, size_t n, double p, size_t l) {
-    if (l == 0) return 0.0;
-    if (l > n) return 1.0;
-    double sum = 0.0;
-    if (p == 0.5 && n <= 1000) {                 /* exact powers of two times integers below 2^53 for small n */
-        double term = ldexp(1.0, -(int)n);
-        for (size_t i = 0; i < l; i++) {
-            sum += term;
-            term = term * (double)(n - i) / (double)(i + 1);
-        }
-        return sum;
-    }
-    double all = m->lgamma((double)n + 1.0), lp = m->log(p), lq = m->log1p(-p);
-    for (size_t i = 0; i < l; i++) {
-        double k = (double)i, rest = (double)(n - i);
-        sum += m->exp(all - m->lgamma(k + 1.0) - m->lgamma(rest + 1.0) + k * lp + rest * lq);
-    }
-    return sum < 1.0 ? sum : 1.0;
+lat_binomial lat_binomial_start(const assay_math_1 *m, size_t n, double p) {
+    lat_binomial b = { .n = n, .p = p };
+    b.exact = p == 0.5 && n <= 1000;             /* exact powers of two times integers below 2^53 for small n */
+    b.term = ldexp(1.0, -(int)(b.exact ? n : 0));
+    if (!b.exact) b.log_all = m->lgamma((double)n + 1.0), b.log_p = m->log(p), b.log_q = m->log1p(-p);
+    return b;
+}
+
+double lat_binomial_next(const assay_math_1 *m, lat_binomial *b) {
+    double k = (double)b->l, rest = (double)(b->n - b->l);
+    if (!b->exact) b->term = m->exp(b->log_all - m->lgamma(k + 1.0) - m->lgamma(rest + 1.0) + k * b->log_p + rest * b->log_q);
+    b->below += b->term;
+    if (b->exact) b->term = b->term * rest / (k + 1.0);
+    b->l++;
+    return b->below < 1.0 ? b->below : 1.0;
 }

@@ -33,7 +33,9 @@ assay_status lat_read(const assay_evidence *ev, lat_data *out, assay_error *err)
 double lat_t_quantile(const assay_math_1 *m, double p, double df);
 double lat_t_two_sided(const assay_math_1 *m, double t, double df);  /* P(|T| >= |t|) */
 double lat_chi2_upper(const assay_math_1 *m, double x, double df);
-double lat_binomial_below(const assay_math_1 *m, size_t n, double p, size_t l);      /* P(X < l) */
+typedef struct lat_binomial { size_t n, l; double p, below, term, log_all, log_p, log_q; bool exact; } lat_binomial;
+lat_binomial lat_binomial_start(const assay_math_1 *m, size_t n, double p);
+double lat_binomial_next(const assay_math_1 *m, lat_binomial *b);    /* P(X < 1), then P(X < 2) ... up to P(X < n + 1) */
 
 void *lat_alloc(size_t n, size_t size);                              /* zeroed; aborts when memory is out */
 /* order.c: quantiles and distribution-free intervals. `sorted` is ascending. */
@@ -41,6 +43,7 @@ void lat_sort(double *v, size_t n);
 double *lat_sorted_copy(const double *v, size_t n);                  /* caller frees */
 double lat_quantile(const double *sorted, size_t n, double p);       /* type 7; NaN for n = 0 */
 double lat_median(const double *v, size_t n);
+double lat_median_of(double *v, size_t n);                           /* the same; v is reordered */
 double lat_mean(const double *v, size_t n);
 double lat_sd(const double *v, size_t n);                            /* n - 1 */
 lat_interval lat_order_interval(const assay_math_1 *m, const double *v, size_t n, double confidence);

@@ -159,13 +159,12 @@ lat_modes lat_two_modes(const assay_math_1 *m, const double *levels, size_t n) {
 }
 
 double lat_theil_sen(const double *v, size_t n) {
-    if (n < 2 || n > 4000) return NAN;
+    if (n < 2 || n > 5000) return NAN;
     double *s = lat_alloc(n * (n - 1) / 2, sizeof *s);
     size_t at = 0;
     for (size_t i = 0; i < n; i++)
         for (size_t j = i + 1; j < n; j++) s[at++] = (v[j] - v[i]) / (double)(j - i);
-    lat_sort(s, at);
-    double r = lat_quantile(s, at, 0.5);
+    double r = lat_median_of(s, at);
     free(s);
     return r;
 }
@@ -173,7 +172,7 @@ double lat_theil_sen(const double *v, size_t n) {
 double lat_mad(const double *v, size_t n) {
     double med = lat_median(v, n), *a = lat_alloc(n, sizeof *a);
     for (size_t i = 0; i < n; i++) a[i] = fabs(v[i] - med);
-    double r = lat_median(a, n);
+    double r = lat_median_of(a, n);
     free(a);
     return r;
 }

@@ -1,8 +1,9 @@
 /* gates/latency/test_latency.c: the statistics of the latency gate against the worked vectors of the design (M63-M67). */
 #include "unit/suite.h"
-#include "latency.h"
+#include "calibrate.h"
 #include "plugin/mathiface.h"
 #include <math.h>
+#include <string.h>
 
 #define NEAR(a, b) CU_ASSERT_DOUBLE_EQUAL(a, b, 1e-12 * (1.0 + fabs((double)(b))))
 static const double v1[8] = { 0.3125, -0.0625, 0.1875, 0.4375, 0.125, 0.25, -0.1875, 0.5 };
@@ -183,5 +184,37 @@ static void quantiles_of_nothing_are_undefined(void) {
     NEAR(lat_quantile(&x, 1, 0.99), 7.25);
 }
 
+/* A simulated experiment depends on its seed alone; a plain machine has the gain it was given. */
+static void simulated_experiments_repeat(void) {
+    const lat_condition *c = &lat_conditions[0];
+    lat_data a, b;
+    lat_simulate(M(), c, 40, 0.3, 7, &a);
+    lat_simulate(M(), c, 40, 0.3, 7, &b);
+    CU_ASSERT_EQUAL(a.n_blocks, 40);
+    CU_ASSERT_EQUAL(a.n_control, 80);
+    CU_ASSERT_EQUAL(memcmp(a.control, b.control, 80 * sizeof(double)), 0);
+    CU_ASSERT_DOUBLE_EQUAL(lat_mean(a.control, 80) - lat_mean(a.candidate, 80), 0.3, 0.15);
+    size_t first = 0;
+    for (size_t i = 0; i < 40; i++) first += a.blocks[i].control_first;
+    CU_ASSERT_EQUAL(first, 20);
+    lat_data_free(&b);
+    lat_simulate(M(), c, 40, 0.3, 8, &b);
+    CU_ASSERT_NOT_EQUAL(a.control[0], b.control[0]);
+    lat_data_free(&a);
+    lat_data_free(&b);
+}
+
+/* The suite must be able to see a bad design: sequential arms under drift alarm in most runs, the gate's blocks in few. */
+static void calibration_sees_a_bad_design(void) {
+    int sequential = 0, blocks = 0;
+    for (uint64_t i = 0; i < 200; i++) {
+        sequential += lat_designs[0].alarm(M(), 0.9, i);
+        blocks += lat_designs[3].alarm(M(), 0.9, i);
+    }
+    CU_ASSERT_TRUE(sequential > 100);
+    CU_ASSERT_TRUE(blocks < 20);
+}
+
 ASSAY_SUITE("latency", TEST(location), TEST(order_interval), TEST(order_ranks_of_the_design), TEST(hodges_lehmann), TEST(randomisation), TEST(correlation),
-            TEST(pettitt), TEST(spread_and_processes), TEST(student_quantiles), TEST(bootstraps), TEST(moving_blocks), TEST(timer_and_modes), TEST(quantiles_of_nothing_are_undefined))
+            TEST(pettitt), TEST(spread_and_processes), TEST(student_quantiles), TEST(bootstraps), TEST(moving_blocks), TEST(timer_and_modes), TEST(quantiles_of_nothing_are_undefined),
+            TEST(simulated_experiments_repeat), TEST(calibration_sees_a_bad_design))
