@@ -92,6 +92,10 @@ static assay_status add_imported_reference(assay_gather *g, const assay_need *n,
         add_absent(set, n, row, ASSAY_STATE_UNAVAILABLE, "the imported reference has no tensor for this fixture");
         return ASSAY_OK;
     }
+    if (n->query.output) {
+        add_absent(set, n, row, ASSAY_STATE_UNAVAILABLE, "an imported reference has no values inside");
+        return ASSAY_OK;
+    }
     char *path = assay_plan_path(g->plan, assay_json_string(t, "file", ""));
     const char *sha = assay_json_string(t, "sha256", "");
     assay_own_tensor own = {0};

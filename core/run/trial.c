@@ -101,6 +101,7 @@ static assay_status fill_request(const assay_plan *p, const assay_query *q, assa
     st = add_fixture(p, q, job, request, err);
     if (st != ASSAY_OK || q->kind == ASSAY_K_OUTPUT) {
         if (q->repeats > 1) assay_json_set_int(request, "repeats", q->repeats);
+        if (q->output) assay_json_set_string(request, "value", q->output);
         return st;
     }
     st = add_arm(p, q->arm_b, "arm_b", job, request, err);

@@ -52,6 +52,36 @@ static uint64_t fact_ns(const assay_json *facts, const char *key) {
     return v >= 0 && assay_streq(assay_json_string(row, "unit", ""), "ns") ? (uint64_t)v : 0;
 }
 
+/* A value by name that is computed at the top level of the function. */
+static assay_mil_value *value_of(const assay_mil_function *f, const char *name, assay_ptrs *names) {
+    for (uint32_t i = 0; i < f->block->n_ops; i++)
+        for (uint32_t k = 0; k < f->block->ops[i]->n_outs; k++) {
+            assay_mil_value *v = f->block->ops[i]->outs[k];
+            if (assay_streq(v->name, name)) return v;
+            assay_ptrs_push(names, (void *)(uintptr_t)v->name);
+        }
+    return NULL;
+}
+
+/* A job for a value inside the program makes that value the only output: what it does not need is not run. Only a backend
+ * that is handed the program can do it; one that opens the package by its path says that it has no such output. */
+static assay_status expose_value(const assay_work *w, assay_program *p, assay_error *err) {
+    const char *name = assay_json_string(assay_json_get(w->job, "request"), "value", NULL);
+    assay_mil_function *f = (assay_mil_function *)(uintptr_t)assay_program_function(p, NULL);
+    if (!name || !f || !f->block) return ASSAY_OK;
+    for (uint32_t i = 0; i < f->block->n_outputs; i++)
+        if (assay_streq(f->block->outputs[i]->name, name)) return ASSAY_OK;
+    assay_ptrs names = {0};
+    char hint[96];
+    assay_mil_value *v = value_of(f, name, &names);
+    assay_status st = v ? assay_function_set_outputs(p, f, &v, 1, err)
+                        : assay_fail(err, ASSAY_E_INPUT, "the program has no value '%s'%s", name,
+                                     assay_did_you_mean(hint, name, (const char *const *)names.items, names.len));
+    if (st == ASSAY_OK) assay_program_index(p);
+    assay_ptrs_free(&names);
+    return st;
+}
+
 assay_status assay_arm_open(const assay_work *w, const char *path, const char *compute_units, assay_json *facts, assay_bound_arm *a, assay_error *err) {
     memset(a, 0, sizeof *a);
     a->b = w->backend->backend;
@@ -60,6 +90,7 @@ assay_status assay_arm_open(const assay_work *w, const char *path, const char *c
     assay_json *own = facts ? facts : assay_json_object();
     assay_status st = assay_mkdirs(a->scratch, err);
     if (st == ASSAY_OK) st = assay_program_read(abs, &a->program, err);
+    if (st == ASSAY_OK) st = expose_value(w, a->program, err);
     if (st == ASSAY_OK) st = backend_params(w, &a->params, err);
     if (st == ASSAY_OK) {
         const assay_mil_function *f = assay_program_function(a->program, NULL);
