@@ -3,8 +3,8 @@
  * plan.json ("assay-plan/1") holds everything that trials and judging need, so that no Lua of the experiment runs later:
  *   name, target, opset, precision, compute_units, shapes, seeds, stop, options, claims, priors, weights {provenance}, kills,
  *   compares, mutation_score (as declared)
- *   reference {kind, arm, precision, cut:[value names], framework, path, structural, tree | tensors:{FIXTURE:{file, sha256}}}
- *   arms      [{name, role, source, like, compute_units, precision, change, path, structural, tree, origin, where}]
+ *   reference {kind, arm, precision, cut:[value names], framework, path, structural, tree, outputs:[names] | tensors:{FIXTURE:{file, sha256}}}
+ *   arms      [{name, role, source, like, compute_units, precision, change, path, structural, tree, outputs, origin, where}]
  *   fixtures  [{name, provenance, use, digest, inputs:[{name, file, sha256, shape, dtype}],
  *               perturbed:[{perturb, digest, inputs:[...]}]}]
  *   gates     [{use, version, kind, params (effective, @-words resolved), given:[names], also:[fixtures], after_kill, script, where}]

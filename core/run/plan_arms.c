@@ -44,6 +44,14 @@ static assay_status store_tree(const char *run_dir, const char *dir, assay_error
     return st;
 }
 
+/* Names of the outputs: any other name that a gate asks for is a value inside the program. */
+static void set_outputs(const assay_program *p, assay_json *row) {
+    const assay_mil_function *f = assay_program_function(p, NULL);
+    assay_json *names = assay_json_set(row, "outputs", assay_json_array());
+    for (uint32_t i = 0; f && f->block && i < f->block->n_outputs; i++)
+        assay_json_append(names, assay_json_new_string(f->block->outputs[i]->name));
+}
+
 /* Writes a program, or copies the package it was given as, to <run>/<folder>/...; sets path, structural, tree and origin. */
 static assay_status place_program(assay_plan_build *b, const assay_program *p, const char *package, const char *folder, assay_json *row,
                                   assay_error *err) {
@@ -65,6 +73,7 @@ static assay_status place_program(assay_plan_build *b, const assay_program *p, c
         assay_json_set_string(row, "structural", structural);
         assay_json_set_string(row, "tree", tree);
         assay_json_set_string(row, "origin", package ? "imported" : "reference");
+        set_outputs(p, row);
     }
     free(rel);
     free(abs);
@@ -163,6 +172,7 @@ static assay_status reference_arm(assay_plan_build *b, const assay_json *ref, as
         assay_json_set_string(row, "arm", name);
         for (const char *const *k = (const char *const[]){"path", "structural", "tree", "origin", NULL}; *k; k++)
             assay_json_set_string(row, *k, assay_json_string(arm, *k, ""));
+        assay_json_set(row, "outputs", assay_json_clone(assay_json_get(arm, "outputs")));
         return set_cut(ref, b->programs[i], row, err);
     }
     return assay_fail(err, ASSAY_E_INPUT, "%s: the reference needs an arm of role \"control\"; declare one, or say reference { arm = NAME }",

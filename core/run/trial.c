@@ -91,6 +91,14 @@ static assay_status add_design(const assay_plan *p, const char *text, assay_json
     return st;
 }
 
+/* Asked for by name, and none of the outputs that the plan lists. */
+static bool is_value_inside(const assay_plan *p, const assay_query *q) {
+    const assay_json *outputs = assay_json_get(assay_plan_arm(p, q->arm), "outputs");
+    bool inside = q->output && assay_json_len(outputs) > 0;
+    for (size_t i = 0; inside && i < assay_json_len(outputs); i++) inside = !assay_streq(assay_json_text(assay_json_at(outputs, i)), q->output);
+    return inside;
+}
+
 static assay_status fill_request(const assay_plan *p, const assay_query *q, assay_json *job, assay_json *request, assay_error *err) {
     bool oracle = assay_streq(q->arm, "@reference");
     if (oracle && q->kind != ASSAY_K_OUTPUT) return assay_fail(err, ASSAY_E_MISSING, "the reference has outputs only");
@@ -101,7 +109,7 @@ static assay_status fill_request(const assay_plan *p, const assay_query *q, assa
     st = add_fixture(p, q, job, request, err);
     if (st != ASSAY_OK || q->kind == ASSAY_K_OUTPUT) {
         if (q->repeats > 1) assay_json_set_int(request, "repeats", q->repeats);
-        if (q->output) assay_json_set_string(request, "value", q->output);
+        if (is_value_inside(p, q)) assay_json_set_string(request, "value", q->output);
         return st;
     }
     st = add_arm(p, q->arm_b, "arm_b", job, request, err);
