@@ -6,7 +6,8 @@
  *               layout, constexpr, known, nested, fn }
  *   value     { name, kind, dtype, rank, shape, count, op, users = { op... }, input, output, flexible, static, bits,
  *               number, numbers, text, data, absent }
- *   site      { fused, scale_q, scale_k, scale_after, unrolled, sliced, ..., op, query, key, value, out, mask, scale }
+ *   site      { fused, scale_q, scale_k, scale_after, unrolled_heads, query_slices, fused_qkv, ...
+ *               (the words of program/sites.h), op, query, key, value, out, mask, scale }
  *
  * `ops` are those from which an output can be reached, in program order, without `const` ops: their values stand for them
  * (static = true, no `op`). A value made by a constexpr op is static and has its op. `lists` holds parameters bound to more than one

@@ -10,10 +10,7 @@ local layers = { "conv", "conv_transpose", "linear", "matmul" }
 
 local function weight_bits(op)
   local data = op.args.indices or op.args.quantized_data or op.args.data or op.args.nonzero_data
-  local bits = data and tonumber(data.dtype:match "^u?int(%d+)$")
-  local lut = op.args.lut
-  if bits == 8 and lut and lut.count and lut.rank > 1 and op.args.indices and op.args.indices.dtype ~= "uint8" then bits = nil end
-  return bits
+  return data and tonumber(data.dtype:match "^u?int(%d+)$")
 end
 
 -- Bits of an index: in iOS 16 the indices are packed bytes and the size of the palette says it.
@@ -101,12 +98,6 @@ local function function_bits(fn)
   return all, packed
 end
 
--- Does the program choose the embedding or the head to stay out? The shipped recipes exclude these.
-local function is_head(op)
-  return flow.reaches(op.out, function(v) return v.output end, function(next) return flow.is_layout(next) or flow.is_elementwise(next) or next.type == "softmax" end)
-    and not flow.reaches(op.out, function(v) return v.op and flow.weight(v.op) ~= nil end)
-end
-
 local constexprs = { "constexpr_lut_to_dense", "constexpr_lut_to_sparse", "constexpr_affine_dequantize", "constexpr_blockwise_shift_scale",
   "constexpr_sparse_to_dense", "constexpr_sparse_blockwise_shift_scale" }
 
@@ -189,7 +180,7 @@ return {
       local any = false
       for _, layer in ipairs(weighted(fn)) do any = any or layer.packed and palettes[layer.packed.type] end
       for _, layer in ipairs(any and weighted(fn) or {}) do
-        if not layer.packed and (layer.weight.count or 0) >= BIG and not is_head(layer.op) then
+        if not layer.packed and (layer.weight.count or 0) >= BIG and not flow.is_head(layer.op) then
           say(("%s %s is stored as it is"):format(layer.weight.dtype, flow.shape_text(layer.weight)), layer.op)
         end
       end

@@ -117,6 +117,15 @@ function flow.is_conv1x1(op)
   return #kernel > 0
 end
 
+-- Is the op the model's head: a layer with weights whose result becomes an output without another such layer?
+function flow.is_head(op)
+  local function to_output(next) return flow.is_layout(next) or flow.is_elementwise(next) or next.type == "softmax" or next.type == "log_softmax" end
+  for _, next in ipairs(op.out.users) do
+    if flow.weight(next) or flow.reaches(next.out or op.out, function(v) return v.op ~= op and v.op and flow.weight(v.op) ~= nil end) then return false end
+  end
+  return flow.reaches(op.out, function(v) return v.output or false end, to_output)
+end
+
 -- ---- functions
 -- What `make(fn)` finds in a function, found once.
 function flow.once(fn, key, make)

@@ -5,7 +5,7 @@
 --   check(x, say, cx): say(message [, where]) for each finding; cx has fn, graph, facts, and the graphs source and control if given.
 local authoring = require "rules.authoring"
 
-local files = { "rules.shapes", "rules.numbers", "rules.structure" }
+local files = { "rules.shapes", "rules.numbers", "rules.structure", "rules.attention", "rules.masks", "rules.convolutions", "rules.compression" }
 
 local rules = {}
 for _, name in ipairs(files) do

@@ -32,7 +32,7 @@ local function touches_conv1x1(v)
   return false
 end
 
-local function is_statistic(v) return v.op and v.op.type:find "^reduce_" ~= nil end
+local function is_statistic(v) return v.op and (v.op.type:find "^reduce_" ~= nil or v.op.type:find "_pool$" and flow.product(v.shape, 3) == 1) end
 
 local function dynamic(v)
   for _, n in ipairs(v.shape) do
@@ -115,7 +115,7 @@ return {
     summary = "the last axis of an inner tensor is not a singleton",
     way_out = "reshape or transpose so that a large axis is last; an inner tensor may get away with it when it stays in the L2 cache",
     exempt = { "a tensor beside a 1x1 convolution (batch folded in front of it, as the guide's own MLP does)",
-      "statistics: results of reductions, which are small", "tensors of one element, inputs and outputs (their own rule)" },
+      "statistics: results of reductions and of pools over everything, which are small", "tensors of one element, inputs and outputs (their own rule)" },
     each = "value",
     check = function(v, say)
       if not flow.is_activation(v) or v.input or v.output or v.rank < 2 or v.shape[v.rank] ~= 1 or v.count == 1 then return end

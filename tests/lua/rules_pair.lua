@@ -1,4 +1,4 @@
--- Table-driven tests of rules: pair.ne(T, rule, rows, { wrong, right, facts, says }) adds to T a test that exactly `rule` fires on
+-- Table-driven tests of rules: pair.ne(T, rule, rows, { wrong, right, facts, says, ... }) adds to T a test that exactly `rule` fires on
 -- the wrong program and none on the right one (default: the profile's clean program). rows: the rule's rows as marks, "M95_both M226_both".
 local authoring = require "rules.authoring"
 local pack = require "rules.pack"
@@ -16,8 +16,8 @@ local function facts_of(profile, extra)
 end
 
 -- A build function returns one output or a list; nothing: it set the outputs itself.
-local function graph_of(build)
-  local m = t.mil()
+local function graph_of(build, opset)
+  local m = t.mil { opset = opset }
   local out = build(m)
   if out then
     if type(out) == "table" then t.outputs(m, table.unpack(out)) else t.outputs(m, out) end
@@ -26,7 +26,7 @@ local function graph_of(build)
 end
 
 function pair.findings(profile, build, extra, others)
-  return authoring.run(pack, graph_of(build), facts_of(profile, extra), others, extra and extra.waive)
+  return authoring.run(pack, graph_of(build, extra and extra.opset), facts_of(profile, extra), others, extra and extra.waive)
 end
 
 local function show(findings)
