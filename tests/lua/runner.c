@@ -124,6 +124,8 @@ static int t_graph(lua_State *L) {               /* t.graph(m): what ev:graph gi
     assay_mil *m = assay_lua_check_mil(L, 1);
     assay_program_index(m->program);
     assay_lua_push_graph(L, m->program);
+    lua_pushvalue(L, 1);                         /* the program lives as long as its graph */
+    lua_setfield(L, -2, "owner");
     return 1;
 }
 

@@ -85,7 +85,7 @@ local function sliced(list)
     q = m:relu { q }
     for i, n in ipairs(list) do
       local part = m:transpose { x = m:slice_by_size { x = q, begin = { 0, 0, start, 0 }, size = { 1, 1, n, 64 } }, perm = { 0, 3, 1, 2 } }   -- b c h q
-      local s = m:einsum { values = { keys, part }, equation = "bkhc,bchq->bkhq" }
+      local s = m:einsum { values = { part, keys }, equation = "bchq,bkhc->bkhq" }
       local p = m:softmax { x = s, axis = 1 }
       out[i] = m:einsum { values = { m:transpose { x = v, perm = { 0, 3, 1, 2 } }, p }, equation = "bchk,bkhq->bchq" }
       start = start + n
