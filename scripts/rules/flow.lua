@@ -62,16 +62,25 @@ function flow.reaches(v, is, pass)
   return false
 end
 
--- Is v computed from a value for which `is(value)` holds?
-function flow.depends(v, is)
+-- Is v computed from a value for which `is(value)` holds, on this side of the ops for which `stop(op)` holds?
+function flow.depends(v, is, stop)
   local seen, stack = {}, { v }
   while #stack > 0 do
     local here = table.remove(stack)
     if is(here) then return true end
-    if here.op and not seen[here.op] then
+    if here.op and not seen[here.op] and not stop(here.op) then
       seen[here.op] = true
       for _, operand in ipairs(here.op.operands) do stack[#stack + 1] = operand end
     end
+  end
+  return false
+end
+
+-- An input whose name says cos or sin: a rotary table of the positions at hand.
+function flow.is_position_input(v)
+  if not v.input or not flow.is_activation(v) then return false end
+  for word in v.name:gsub("(%l)(%u)", "%1 %2"):lower():gmatch "%a+" do
+    if word == "cos" or word == "sin" then return true end
   end
   return false
 end

@@ -5,7 +5,8 @@
 --   check(x, say, cx): say(message [, where]) for each finding; cx has fn, graph, facts, and the graphs source and control if given.
 local authoring = require "rules.authoring"
 
-local files = { "rules.shapes", "rules.numbers", "rules.structure", "rules.attention", "rules.masks", "rules.convolutions", "rules.compression" }
+local files = { "rules.shapes", "rules.numbers", "rules.structure", "rules.projections", "rules.attention", "rules.masks", "rules.blocks", "rules.cache",
+  "rules.convolutions", "rules.compression", "rules.entrypoints" }
 
 local rules = {}
 for _, name in ipairs(files) do

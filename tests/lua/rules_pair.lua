@@ -3,7 +3,7 @@
 local authoring = require "rules.authoring"
 local pack = require "rules.pack"
 
-local pair = { tested = {} }
+local pair = { tested = {} }                      -- tested: by rule
 
 local defaults = { framework = "coreml", loader = "unknown", kv = "undeclared", weight_limit_bytes = 2e9, kernel_max = 8, contexts = {}, lengths = {}, bits = {},
   image = 0, patch = 0, window = 0, chunk = 0 }
@@ -68,6 +68,7 @@ end
 local function adder(profile)
   return setmetatable({}, { __call = function(self, T, id, rows, spec)
     local clean = self.clean
+    pair.tested[id] = true
     T[("%s_%s_%s"):format(rows:gsub(" ", "_"), id, profile == "gpu" and "gpu" or "ne")] = function() check(profile, id, rows, spec, clean) end
   end })
 end

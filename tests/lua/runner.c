@@ -1,6 +1,6 @@
 /* Runs the functions of a Lua test file in the sandbox of scripts: words, recipes and builder are there, and `t`:
  *   t.equal(a, b)  t.ok(v)  t.fails(function, text in its message)  t.mil{ opset =, precision = }  t.outputs(m, values)
- *   t.graph(m), and for programs beyond the builder t.func, t.input, t.state, t.packed, t.rename, t.metadata */
+ *   t.graph(m), and for programs beyond the builder t.func, t.drop, t.input, t.state, t.packed, t.rename, t.metadata */
 #include "script/lua_builder.h"
 #include "script/lua_constant.h"
 #include "script/lua_graph.h"
@@ -68,6 +68,16 @@ static int t_func(lua_State *L) {                /* t.func(m, "extend_256_64"): 
     return 0;
 }
 
+static int t_drop(lua_State *L) {                /* t.drop(m, "main"): takes a function out again */
+    assay_program *p = assay_lua_check_mil(L, 1)->program;
+    const char *name = luaL_checkstring(L, 2);
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < p->n_functions; i++)
+        if (strcmp(p->functions[i]->name, name)) p->functions[n++] = p->functions[i];
+    p->n_functions = n;
+    return 0;
+}
+
 static const assay_mil_type *type_at(lua_State *L, assay_mil *m, int shape, int dtype) {
     int64_t dims[ASSAY_RANK_MAX];
     uint32_t rank = (uint32_t)lua_rawlen(L, shape);
@@ -129,7 +139,7 @@ static int t_graph(lua_State *L) {               /* t.graph(m): what ev:graph gi
     return 1;
 }
 
-static const luaL_Reg helpers[] = { { "func", t_func }, { "input", t_input }, { "state", t_state }, { "packed", t_packed }, { "rename", t_rename }, { "metadata", t_metadata }, { "graph", t_graph },
+static const luaL_Reg helpers[] = { { "func", t_func }, { "drop", t_drop }, { "input", t_input }, { "state", t_state }, { "packed", t_packed }, { "rename", t_rename }, { "metadata", t_metadata }, { "graph", t_graph },
     { "fails", t_fails }, { "equal", t_equal }, { "ok", t_ok }, { "mil", t_mil }, { "outputs", t_outputs }, { NULL, NULL } };
 
 /* Runs every function of the table on top, on its own; returns the number of failures, -1 for no tests at all. */
