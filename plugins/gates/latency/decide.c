@@ -56,17 +56,20 @@ static bool regimes_change(const assay_math_1 *m, const lat_series *s, const lat
     return (positive && negative) || (r->n_change_points && most > 1.5 * least) || (r->modes.two && modes_disagree(m, s, &r->modes, p->confidence));
 }
 
+double lat_outlier_scale(const double *d, size_t n) {
+    double med = lat_median(d, n), scale = 1.4826 * lat_mad(d, n), sum = 0.0;
+    if (scale > 0.0) return scale;
+    for (size_t i = 0; i < n; i++) sum += fabs(d[i] - med);
+    return 1.2533 * sum / (double)n;
+}
+
 /* One to 5 % of flagged blocks that move the mean by more than half the width of the interval. */
 static bool outlier_dominates(const lat_series *s, double width) {
-    double med = lat_median(s->d, s->n), scale = 1.4826 * lat_mad(s->d, s->n), sum = 0.0, kept = 0.0;
+    double med = lat_median(s->d, s->n), scale = lat_outlier_scale(s->d, s->n), kept = 0.0;
     size_t flagged = 0, most = s->n / 20 > 1 ? s->n / 20 : 1;
-    if (!(scale > 0.0)) {
-        for (size_t i = 0; i < s->n; i++) sum += fabs(s->d[i] - med);
-        scale = 1.2533 * sum / (double)s->n;
-    }
     if (!(scale > 0.0)) return false;
     for (size_t i = 0; i < s->n; i++)
-        if (fabs(s->d[i] - med) / scale > 10.0) flagged++;
+        if (fabs(s->d[i] - med) / scale > LAT_OUTLIER_Z) flagged++;
         else kept += s->d[i];
     if (flagged == 0 || flagged > most || flagged == s->n) return false;
     return fabs(lat_mean(s->d, s->n) - kept / (double)(s->n - flagged)) > width / 2.0;
@@ -182,4 +185,5 @@ void lat_rule(const assay_math_1 *m, const lat_data *data, const lat_series *s, 
     if (invalid) return;
     if (!undecided(data, s, p, &b, regime, out)) out->verdict = decide(p, out);
     explain(m, s, p, &b, out);
+    if (r->modes.two) out->notes[out->n_notes++] = "two_modes";
 }

@@ -113,6 +113,8 @@ typedef struct lat_ruling {
 } lat_ruling;
 /* The rule itself, on at least one kept pair: no output, nothing but `out` is written. `invalid`: figures only. */
 void lat_rule(const assay_math_1 *m, const lat_data *data, const lat_series *s, const lat_params *p, bool invalid, lat_ruling *out);
+enum { LAT_OUTLIER_Z = 10 };
+double lat_outlier_scale(const double *d, size_t n);                 /* 1.4826 MAD, or from the mean deviation; 0: all equal */
 /* Judges paired data; reports reasons, figures and the verdict. `invalid` says that validity codes were raised before. */
 void lat_decide(const assay_math_1 *m, const lat_data *data, const lat_params *p, const assay_finding *f, bool invalid);
 
@@ -122,4 +124,6 @@ void lat_interval_metric(const assay_finding *f, const char *key, const lat_inte
 void lat_pair_metric(const assay_finding *f, const char *key, lat_pair iv);
 void lat_arm_figures(const assay_math_1 *m, const assay_finding *f, const char *group, const double *v, size_t n, double confidence);
 void lat_second_opinions(const assay_math_1 *m, const lat_series *s, const lat_data *data, const lat_params *p, const assay_finding *f);
+/* figures.c */
+void lat_figures(const assay_math_1 *m, const lat_series *s, const lat_data *data, const lat_decision *r, const lat_params *p, const assay_finding *f);
 #endif

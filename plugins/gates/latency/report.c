@@ -102,11 +102,6 @@ static void opinions(const assay_math_1 *m, const lat_series *s, const lat_data 
     lat_hl hl = lat_hodges_lehmann(s->d, s->n, p->confidence);
     lat_metric(f, "paired", "hodges_lehmann_delta", -hl.estimate, "ms");
     lat_interval_metric(f, "paired.hodges_lehmann_ci", &hl.ci, -1.0);
-    double *ratio = malloc((s->n ? s->n : 1) * sizeof *ratio);
-    if (!ratio) abort();
-    for (size_t i = 0; i < s->n; i++) ratio[i] = m->log((s->level[i] + s->d[i] / 2.0) / (s->level[i] - s->d[i] / 2.0));
-    lat_metric(f, "paired", "median_log_ratio", lat_median(ratio, s->n), "1");
-    free(ratio);
     double rand = data->alternating || !data->order_recorded ? NAN : lat_randomisation_p(m, s->d, s->control_first, s->process, s->n, p->seed);
     lat_metric(f, "gate", "randomisation_p", rand, "1");
     lat_metric(f, "gate", "sign_flip_p_two_sided", lat_sign_flip_p(m, s->d, s->n, p->seed), "1");
@@ -128,6 +123,7 @@ void lat_second_opinions(const assay_math_1 *m, const lat_series *s, const lat_d
     lat_pair_metric(f, "paired.block_boot_ci95_mean", lat_block_boot(m, delta, s->n, p->block_length, false, p->seed, LAT_RESAMPLES, p->confidence));
     lat_bca bca = lat_bca_mean(m, delta, s->n, p->seed, LAT_RESAMPLES, p->confidence);
     lat_pair_metric(f, "paired.bca_ci95_mean", bca.ci);
+    f->detail(f, "metrics:paired.bca_estimable", s->n >= 100 ? "true" : "false");      /* below, one-sided spikes cost coverage */
     opinions(m, s, data, p, f);
     if (s->processes > 1) per_session(m, s, p, f);
     free(delta);
@@ -184,6 +180,7 @@ void lat_decide(const assay_math_1 *m, const lat_data *data, const lat_params *p
         lat_ruling r;
         lat_rule(m, data, &s, p, invalid, &r);
         print_decision(&s, p, &r.figures, f);
+        lat_figures(m, &s, data, &r.figures, p, f);
         print_ruling(&r, f);
     } else f->verdict(f, ASSAY_INCONCLUSIVE);
     lat_series_free(&s);
