@@ -109,6 +109,7 @@ static bool invalid_codes(const lat_data *d, const assay_finding *f) {
         { d->paired && !d->order_recorded, "order_not_recorded", "nobody can tell which arm went first" },
         { d->paired && d->order_recorded && uneven > allowed, "order_not_counterbalanced", "one arm goes first too often" },
         { d->paired && n > 0 && equal == n, "identical_samples", "every pair is equal: the same numbers twice are not a measurement" },
+        { d->failed_run, "command_failed", "a recorded run ended with an error: it is no measurement" },
         { d->output_changed, "output_changed", "a timed prediction gave another output than the untimed one" },
     };
     bool any = false;
@@ -120,7 +121,8 @@ static bool invalid_codes(const lat_data *d, const assay_finding *f) {
 static assay_status judge(void *self, const assay_evidence *ev, const assay_finding *f, assay_error *err) {
     latency *g = self;
     lat_data d;
-    assay_status st = lat_read(ev, &d, err);
+    const lat_names names = { g->control, g->arm };
+    assay_status st = lat_read(ev, &names, &d, err);
     if (st != ASSAY_OK) {
         lat_data_free(&d);
         return st;

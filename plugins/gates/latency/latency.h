@@ -11,7 +11,7 @@
 typedef struct lat_interval { double lo, hi; bool defined; size_t rank_lo, rank_hi; double achieved; } lat_interval;
 typedef struct lat_block {
     uint32_t process;
-    bool control_first, dropped;
+    bool control_first, control_last, dropped;   /* control_last: only where a file lists predictions */
     uint32_t n_control, n_candidate;             /* durations kept in the block: 1 + 1 for a pair, 2 + 2 for ABBA */
     double control[2], candidate[2];
 } lat_block;
@@ -23,11 +23,23 @@ typedef struct lat_data {
     uint32_t processes;
     size_t dropped;
     bool paired, order_recorded, alternating, is_sessions, live;     /* is_sessions: a list of recorded documents */
-    bool bad_sample, output_changed, unsteady;
+    bool bad_sample, output_changed, unsteady, failed_run;
     struct { char name[64]; double *v; size_t n; } *sets; size_t n_sets;
 } lat_data;
 void lat_data_free(lat_data *d);
-assay_status lat_read(const assay_evidence *ev, lat_data *out, assay_error *err);
+/* Names of the two arms, "" for none: which commands or benchmarks of a file to compare. */
+typedef struct lat_names { const char *control, *candidate; } lat_names;
+assay_status lat_read(const assay_evidence *ev, const lat_names *names, lat_data *out, assay_error *err);
+/* records.c, for the importers */
+assay_status lat_fail(assay_error *err, const char *fmt, ...) __attribute__((format(printf, 2, 3)));   /* ASSAY_E_INPUT */
+lat_block *lat_add_block(lat_data *d);                               /* zeroed */
+void lat_add_duration(lat_data *d, bool candidate, double ms);
+void lat_add_pair(lat_data *d, uint32_t process, bool control_first, double control, double candidate);
+void lat_add_set(lat_data *d, const char *name, const double *v, size_t n);
+/* import.c, import_csv.c: files of other harnesses */
+struct cJSON;
+assay_status lat_import_json(const struct cJSON *doc, const lat_names *names, lat_data *d, assay_error *err);
+assay_status lat_import_csv(const char *text, const lat_names *names, lat_data *d, assay_error *err);
 
 /* dist.c */
 double lat_t_quantile(const assay_math_1 *m, double p, double df);

@@ -2,16 +2,20 @@
 #include "latency.h"
 #include <cjson/cJSON.h>
 #include <math.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-static assay_status fail(assay_error *err, assay_status code, const char *what, const char *detail) {
+assay_status lat_fail(assay_error *err, const char *fmt, ...) {
     if (err) {
-        err->code = code;
-        snprintf(err->message, sizeof err->message, "%s%s", what, detail);
+        va_list ap;
+        va_start(ap, fmt);
+        vsnprintf(err->message, sizeof err->message, fmt, ap);
+        va_end(ap);
+        err->code = ASSAY_E_INPUT;
     }
-    return code;
+    return ASSAY_E_INPUT;
 }
 
 static void *grow(void *p, size_t n, size_t size) {
@@ -29,19 +33,38 @@ void lat_data_free(lat_data *d) {
     memset(d, 0, sizeof *d);
 }
 
-static lat_block *add_block(lat_data *d) {
+lat_block *lat_add_block(lat_data *d) {
     if (d->n_blocks == d->cap_blocks) d->blocks = grow(d->blocks, d->cap_blocks = d->cap_blocks * 2 + 64, sizeof *d->blocks);
     lat_block *b = &d->blocks[d->n_blocks++];
     memset(b, 0, sizeof *b);
     return b;
 }
 
-static void add_duration(lat_data *d, bool candidate, double ms) {
+void lat_add_duration(lat_data *d, bool candidate, double ms) {
     double **v = candidate ? &d->candidate : &d->control;
     size_t *n = candidate ? &d->n_candidate : &d->n_control;
-    *v = grow(*v, *n + 1, sizeof **v);
+    if ((*n & (*n - 1)) == 0) *v = grow(*v, *n ? *n * 2 : 1, sizeof **v);       /* room for the next power of two */
     (*v)[(*n)++] = ms;
     if (!isfinite(ms) || !(ms > 0.0)) d->bad_sample = true;
+}
+
+void lat_add_pair(lat_data *d, uint32_t process, bool control_first, double control, double candidate) {
+    const lat_block *before = d->n_blocks ? &d->blocks[d->n_blocks - 1] : NULL;
+    if (before && before->process == process && before->control_first == control_first) d->alternating = false;
+    *lat_add_block(d) = (lat_block){ .process = process, .control_first = control_first, .n_control = 1, .n_candidate = 1, .control = { control }, .candidate = { candidate } };
+    lat_add_duration(d, false, control);
+    lat_add_duration(d, true, candidate);
+}
+
+void lat_add_set(lat_data *d, const char *name, const double *v, size_t n) {
+    d->sets = grow(d->sets, d->n_sets + 1, sizeof *d->sets);
+    snprintf(d->sets[d->n_sets].name, sizeof d->sets->name, "%s", name);
+    d->sets[d->n_sets].v = grow(NULL, n, sizeof *v);
+    d->sets[d->n_sets++].n = n;
+    for (size_t i = 0; i < n; i++) {
+        d->sets[d->n_sets - 1].v[i] = v[i];
+        if (!isfinite(v[i])) d->bad_sample = true;
+    }
 }
 
 /* ---- recorded documents */
@@ -49,21 +72,14 @@ static void add_duration(lat_data *d, bool candidate, double ms) {
 static double number_of(const cJSON *j) { return cJSON_IsNumber(j) ? j->valuedouble : NAN; }
 
 static assay_status read_sets(const cJSON *doc, lat_data *d, assay_error *err) {
-    const cJSON *sets = cJSON_GetObjectItemCaseSensitive(doc, "sets"), *s;
-    if (!cJSON_IsObject(sets)) return fail(err, ASSAY_E_INPUT, "latency-sets/1: ", "no object 'sets'");
+    const cJSON *sets = cJSON_GetObjectItemCaseSensitive(doc, "sets"), *s, *x;
+    if (!cJSON_IsObject(sets)) return lat_fail(err, "latency-sets/1: no object 'sets'");
     cJSON_ArrayForEach(s, sets) {
-        size_t n = cJSON_IsArray(s) ? (size_t)cJSON_GetArraySize(s) : 0;
-        d->sets = grow(d->sets, d->n_sets + 1, sizeof *d->sets);
-        snprintf(d->sets[d->n_sets].name, sizeof d->sets->name, "%s", s->string);
-        d->sets[d->n_sets].v = grow(NULL, n, sizeof(double));
-        d->sets[d->n_sets].n = n;
-        const cJSON *x;
-        size_t i = 0;
-        cJSON_ArrayForEach(x, s) if (i < n) {
-            d->sets[d->n_sets].v[i] = number_of(x);
-            if (!isfinite(d->sets[d->n_sets].v[i++])) d->bad_sample = true;
-        }
-        d->n_sets++;
+        size_t n = 0;
+        double *v = grow(NULL, cJSON_IsArray(s) ? (size_t)cJSON_GetArraySize(s) : 0, sizeof *v);
+        if (cJSON_IsArray(s)) cJSON_ArrayForEach(x, s) v[n++] = number_of(x);
+        lat_add_set(d, s->string, v, n);
+        free(v);
     }
     return ASSAY_OK;
 }
@@ -80,38 +96,43 @@ static assay_status read_pairs(const cJSON *doc, uint32_t process, lat_data *d, 
     double warmup = number_of(cJSON_GetObjectItemCaseSensitive(doc, "warmup"));
     size_t skip = warmup >= 0.0 && warmup < 1e9 ? (size_t)warmup : 0;
     size_t nc = list_after(doc, "control", skip, &c), nk = list_after(doc, "candidate", skip, &k), no = list_after(doc, "order", skip, &o);
-    if (!nc && !nk) return fail(err, ASSAY_E_INPUT, "latency-samples/1: ", "no samples in 'control' and 'candidate' after the warm-up");
+    if (!nc && !nk) return lat_fail(err, "latency-samples/1: no samples in 'control' and 'candidate' after the warm-up");
     bool interleaved = cJSON_IsString(design) && strcmp(design->valuestring, "interleaved-pairs") == 0;
     if (!interleaved || nc != nk) d->paired = false;
-    bool has_order = no == nc && no > 0, first_before = false;
+    bool has_order = no == nc && no > 0;
     if (!has_order) d->order_recorded = false;
-    for (size_t i = 0; i < (nc > nk ? nc : nk); i++) {
-        double a = i < nc ? number_of(c) : 0.0, b = i < nk ? number_of(k) : 0.0;
-        if (i < nc) add_duration(d, false, a);
-        if (i < nk) add_duration(d, true, b);
-        if (i < nc && i < nk) {
-            lat_block *blk = add_block(d);
-            *blk = (lat_block){ .process = process, .n_control = 1, .n_candidate = 1, .control = { a }, .candidate = { b } };
-            blk->control_first = has_order && cJSON_IsString(o) && strcmp(o->valuestring, "AB") == 0;
-            if (i > 0 && blk->control_first == first_before) d->alternating = false;
-            first_before = blk->control_first;
-        }
+    for (size_t i = 0; i < nc || i < nk; i++) {
+        bool first = has_order && cJSON_IsString(o) && strcmp(o->valuestring, "AB") == 0;
+        if (i < nc && i < nk) lat_add_pair(d, process, first, number_of(c), number_of(k));
+        else if (i < nc) lat_add_duration(d, false, number_of(c));
+        else lat_add_duration(d, true, number_of(k));
         if (i < nc) c = c->next;
         if (i < nk) k = k->next;
-        if (has_order) o = o->next;
+        if (has_order && o) o = o->next;
     }
     return ASSAY_OK;
 }
 
-static assay_status read_document(const char *json, uint32_t index, lat_data *d, assay_error *err) {
-    cJSON *doc = cJSON_Parse(json);
-    const cJSON *schema = doc ? cJSON_GetObjectItemCaseSensitive(doc, "schema") : NULL;
-    assay_status st;
-    if (cJSON_IsString(schema) && strcmp(schema->valuestring, "latency-sets/1") == 0) st = read_sets(doc, d, err);
-    else if (cJSON_IsString(schema) && strcmp(schema->valuestring, "latency-samples/1") == 0) st = read_pairs(doc, index, d, err);
-    else st = fail(err, ASSAY_E_INPUT, "samples: unknown schema; known are ", "latency-samples/1 and latency-sets/1");
-    cJSON_Delete(doc);
-    return st;
+/* One document, or a list of them. Documents with paired samples of their own count as sessions, each a process. */
+static assay_status read_document(const cJSON *doc, const lat_names *names, lat_data *d, uint32_t *sessions, assay_error *err) {
+    const cJSON *schema = cJSON_GetObjectItemCaseSensitive(doc, "schema"), *each;
+    const char *name = cJSON_IsString(schema) ? schema->valuestring : "";
+    assay_status st = ASSAY_OK;
+    if (cJSON_IsArray(doc)) {
+        cJSON_ArrayForEach(each, doc) {
+            if (cJSON_IsArray(each)) return lat_fail(err, "samples: a list inside the list of documents");
+            if ((st = read_document(each, names, d, sessions, err)) != ASSAY_OK) break;
+        }
+        return st;
+    }
+    if (cJSON_IsString(doc)) return lat_import_csv(doc->valuestring, names, d, err);
+    if (strcmp(name, "latency-sets/1") == 0) return read_sets(doc, d, err);
+    if (strcmp(name, "latency-samples/1") == 0) {
+        ++*sessions;
+        return read_pairs(doc, d->processes++, d, err);
+    }
+    if (*name) return lat_fail(err, "samples: unknown schema '%.60s'; known are latency-samples/1 and latency-sets/1", name);
+    return lat_import_json(doc, names, d, err);
 }
 
 /* ---- live blocks: samples of one process, in slots 0..3 of numbered blocks */
@@ -130,7 +151,7 @@ static void read_live(const assay_item *item, uint32_t process, lat_data *d) {
         const assay_sample *s = &item->samples[i];
         double ms = (double)s->dur_ns / 1e6;
         if (!b || s->block != current) {
-            b = add_block(d);
+            b = lat_add_block(d);
             b->process = process;
             b->control_first = s->arm == 0;
             current = s->block;
@@ -139,7 +160,7 @@ static void read_live(const assay_item *item, uint32_t process, lat_data *d) {
         uint32_t *n = s->arm ? &b->n_candidate : &b->n_control;
         if (*n < 2) (s->arm ? b->candidate : b->control)[*n] = ms;
         ++*n;
-        if (!(s->flags & 1u)) add_duration(d, s->arm != 0, ms);
+        if (!(s->flags & 1u)) lat_add_duration(d, s->arm != 0, ms);
     }
     d->live = true;
     d->alternating = false;
@@ -147,21 +168,28 @@ static void read_live(const assay_item *item, uint32_t process, lat_data *d) {
     if (fact(item->json, "no_steady_state")) d->unsteady = true;
 }
 
-assay_status lat_read(const assay_evidence *ev, lat_data *d, assay_error *err) {
+static assay_status read_text(const char *json, const lat_names *names, lat_data *d, uint32_t *sessions, assay_error *err) {
+    cJSON *doc = cJSON_Parse(json);
+    assay_status st = doc ? read_document(doc, names, d, sessions, err) : lat_fail(err, "samples: no JSON");
+    cJSON_Delete(doc);
+    return st;
+}
+
+assay_status lat_read(const assay_evidence *ev, const lat_names *names, lat_data *d, assay_error *err) {
     memset(d, 0, sizeof *d);
     d->paired = d->order_recorded = d->alternating = true;
-    uint32_t n = ev->count(ev, "samples"), documents = 0;
+    uint32_t n = ev->count(ev, "samples"), sessions = 0;
     for (uint32_t i = 0; i < n; i++) {
         assay_item item = { .struct_size = sizeof item };
         assay_status st = ev->item(ev, "samples", i, &item, err);
+        if (st == ASSAY_OK && item.state == ASSAY_OK_STATE) {
+            if (item.kind == ASSAY_K_TIMING) read_live(&item, d->processes++, d);
+            else if (item.json) st = read_text(item.json, names, d, &sessions, err);
+        }
         if (st != ASSAY_OK) return st;
-        if (item.state != ASSAY_OK_STATE) continue;
-        if (item.kind == ASSAY_K_TIMING) read_live(&item, d->processes++, d);
-        else if (item.json && (st = read_document(item.json, documents, d, err)) != ASSAY_OK) return st;
-        else documents++;
     }
-    if (documents) d->processes = documents;
-    d->is_sessions = documents > 1;
+    if (d->processes == 0) d->processes = 1;     /* pairs from single runs of another harness */
+    d->is_sessions = sessions > 1;
     for (size_t i = 0; i < d->n_blocks; i++) {
         const lat_block *b = &d->blocks[i];
         d->dropped += b->dropped;

@@ -1,0 +1,164 @@
+/* gates/latency/import_csv.c: samples as CSV with a header, in one of two forms. A pair a row: control, candidate [, order][, process].
+ * A prediction a row, in time order: arm, DURATION [, block][, process]. Durations are named ms, us, ns, s or control_us and so on. */
+#include "latency.h"
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { FIELDS_MAX = 16, FIELD_BYTES = 64 };
+enum { CONTROL, CANDIDATE, ORDER, ARM, DURATION, BLOCK, PROCESS, COLUMNS };
+typedef struct table {
+    const char *at;
+    size_t line;
+    int column[COLUMNS];                         /* field index, -1: absent */
+    double scale[COLUMNS];                       /* to milliseconds */
+    char field[FIELDS_MAX][FIELD_BYTES]; int fields;
+    char process[FIELD_BYTES], block[FIELD_BYTES]; size_t rows;      /* of the row before */
+} table;
+
+static const struct { const char *unit; double ms; } units[] = { { "ms", 1.0 }, { "us", 1e-3 }, { "ns", 1e-6 }, { "s", 1e3 } };
+
+/* Copies a field without quotes and surrounding blanks; what is too long is cut. */
+static void copy_field(char *out, const char *from, const char *to) {
+    while (from < to && (*from == ' ' || *from == '\t' || *from == '"')) from++;
+    while (to > from && (to[-1] == ' ' || to[-1] == '\t' || to[-1] == '"' || to[-1] == '\r')) to--;
+    size_t n = (size_t)(to - from) < FIELD_BYTES - 1 ? (size_t)(to - from) : FIELD_BYTES - 1;
+    memcpy(out, from, n);
+    out[n] = 0;
+}
+
+/* Next line that is neither empty nor a comment; false at the end. */
+static bool next_row(table *t) {
+    while (*t->at) {
+        const char *end = t->at + strcspn(t->at, "\n"), *from = t->at;
+        t->fields = 0;
+        t->line++;
+        for (const char *p = from; t->fields < FIELDS_MAX; p++) {
+            if (p < end && *p != ',') continue;
+            copy_field(t->field[t->fields++], from, p);
+            from = p + 1;
+            if (p == end) break;
+        }
+        t->at = *end ? end + 1 : end;
+        if (t->field[0][0] != '#' && (t->fields > 1 || t->field[0][0])) return true;
+    }
+    return false;
+}
+
+static assay_status row_error(const table *t, const char *what, const char *text, assay_error *err) {
+    return lat_fail(err, "samples: CSV line %zu: %s '%.60s'", t->line, what, text);
+}
+
+static bool set_column(table *t, int column, int field, double scale) {
+    if (t->column[column] >= 0) return false;
+    t->column[column] = field;
+    t->scale[column] = scale;
+    return true;
+}
+
+/* A header cell: a plain name, a unit, or an arm with a unit. */
+static bool take_header(table *t, const char *name, int field) {
+    static const struct { const char *name; int column; } plain[] = {
+        { "control", CONTROL }, { "candidate", CANDIDATE }, { "order", ORDER }, { "arm", ARM }, { "block", BLOCK }, { "process", PROCESS },
+    };
+    char with_unit[FIELD_BYTES];
+    for (size_t i = 0; i < sizeof plain / sizeof *plain; i++)
+        if (strcmp(name, plain[i].name) == 0) return set_column(t, plain[i].column, field, 1.0);
+    for (size_t u = 0; u < sizeof units / sizeof *units; u++) {
+        if (strcmp(name, units[u].unit) == 0) return set_column(t, DURATION, field, units[u].ms);
+        for (int c = CONTROL; c <= CANDIDATE; c++) {
+            snprintf(with_unit, sizeof with_unit, "%s_%s", plain[c].name, units[u].unit);
+            if (strcmp(name, with_unit) == 0) return set_column(t, c, field, units[u].ms);
+        }
+    }
+    return false;
+}
+
+static assay_status read_header(table *t, bool *wide, assay_error *err) {
+    for (int i = 0; i < COLUMNS; i++) t->column[i] = -1;
+    if (!next_row(t)) return lat_fail(err, "samples: the CSV is empty");
+    for (int i = 0; i < t->fields; i++)
+        if (!take_header(t, t->field[i], i))
+            return lat_fail(err, "samples: CSV line %zu: column '%.60s' is unknown or there twice; known are control, candidate (control_us ...), order; arm, ms|us|ns|s, "
+                                 "block; process. A file that is no CSV: name it .json", t->line, t->field[i]);
+    *wide = t->column[CONTROL] >= 0 && t->column[CANDIDATE] >= 0;
+    bool tall = t->column[ARM] >= 0 && t->column[DURATION] >= 0;
+    if (*wide == tall) return lat_fail(err, "samples: CSV line %zu: needs either columns control and candidate, or arm and one of ms, us, ns, s", t->line);
+    return ASSAY_OK;
+}
+
+static const char *cell(const table *t, int column) { return t->column[column] >= 0 && t->column[column] < t->fields ? t->field[t->column[column]] : ""; }
+
+static assay_status duration(const table *t, int column, double *ms, assay_error *err) {
+    const char *text = cell(t, column);
+    char *end;
+    *ms = strtod(text, &end) * t->scale[column];
+    return end == text || *end ? row_error(t, "no duration:", text, err) : ASSAY_OK;
+}
+
+/* Rows of one process stand together; a name that differs from the row before starts the next one. */
+static uint32_t process_of(table *t, lat_data *d) {
+    const char *name = cell(t, PROCESS);
+    if (t->rows == 0 || strcmp(name, t->process) != 0) d->processes++;
+    snprintf(t->process, sizeof t->process, "%s", name);
+    return d->processes - 1;
+}
+
+static assay_status pair_row(table *t, lat_data *d, assay_error *err) {
+    const char *order = cell(t, ORDER);
+    double a, b;
+    assay_status st = duration(t, CONTROL, &a, err);
+    if (st == ASSAY_OK) st = duration(t, CANDIDATE, &b, err);
+    if (st != ASSAY_OK) return st;
+    if (!*order) d->order_recorded = false;
+    else if (strcmp(order, "AB") != 0 && strcmp(order, "BA") != 0) return row_error(t, "order is AB (control first) or BA, not", order, err);
+    lat_add_pair(d, process_of(t, d), *order == 'A', a, b);
+    return ASSAY_OK;
+}
+
+static assay_status arm_of(const table *t, const lat_names *names, bool *candidate, assay_error *err) {
+    const char *arm = cell(t, ARM);
+    *candidate = strcmp(arm, "candidate") == 0 || strcmp(arm, "B") == 0 || (*arm && strcmp(arm, names->candidate) == 0);
+    if (*candidate || strcmp(arm, "control") == 0 || strcmp(arm, "A") == 0 || (*arm && strcmp(arm, names->control) == 0)) return ASSAY_OK;
+    return row_error(t, "arm is control, candidate, A, B or a name that parameter control or arm gives, not", arm, err);
+}
+
+static assay_status prediction_row(table *t, const lat_names *names, lat_data *d, assay_error *err) {
+    const char *block = cell(t, BLOCK);
+    bool candidate;
+    double ms;
+    assay_status st = arm_of(t, names, &candidate, err);
+    if (st == ASSAY_OK) st = duration(t, DURATION, &ms, err);
+    if (st != ASSAY_OK) return st;
+    uint32_t before = d->processes, process = process_of(t, d);
+    lat_add_duration(d, candidate, ms);
+    d->alternating = false;
+    if (!*block) d->paired = false;              /* nobody says which predictions belong together */
+    if (t->rows == 0 || before != d->processes || strcmp(block, t->block) != 0)
+        *lat_add_block(d) = (lat_block){ .process = process, .control_first = !candidate };
+    snprintf(t->block, sizeof t->block, "%s", block);
+    lat_block *b = &d->blocks[d->n_blocks - 1];
+    uint32_t *n = candidate ? &b->n_candidate : &b->n_control;
+    if (*n < 2) (candidate ? b->candidate : b->control)[*n] = ms;
+    ++*n;
+    b->control_last = !candidate;
+    return ASSAY_OK;
+}
+
+assay_status lat_import_csv(const char *text, const lat_names *names, lat_data *d, assay_error *err) {
+    table *t = lat_alloc(1, sizeof *t);
+    bool wide = false;
+    t->at = text;
+    assay_status st = read_header(t, &wide, err);
+    while (st == ASSAY_OK && next_row(t)) {
+        st = wide ? pair_row(t, d, err) : prediction_row(t, names, d, err);
+        t->rows++;
+    }
+    if (st == ASSAY_OK && t->rows == 0) st = lat_fail(err, "samples: the CSV has a header and no rows");
+    free(t);
+    /* AABB is no block: drift falls on one arm. */
+    for (size_t i = 0; st == ASSAY_OK && i < d->n_blocks; i++)
+        if (d->blocks[i].n_control == 2 && d->blocks[i].n_candidate == 2 && !wide && d->blocks[i].control_first != d->blocks[i].control_last) d->paired = false;
+    return st;
+}
