@@ -22,3 +22,6 @@ add_test(NAME docs.meta COMMAND sh -c "\"$<TARGET_FILE:assay>\" schema --meta | 
 set_tests_properties(docs.words docs.meta PROPERTIES LABELS docs)
 add_test(NAME docs.rules COMMAND sh -c "\"$<TARGET_FILE:assay>\" lint --rules --markdown | diff -u ${CMAKE_SOURCE_DIR}/docs/reference/rules.md -")
 set_tests_properties(docs.rules PROPERTIES LABELS docs)
+# Every finding on the public corpus, each defended in a line.
+add_test(NAME cli.lint_public COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/rules/public.sh $<TARGET_FILE:assay>)
+set_tests_properties(cli.lint_public PROPERTIES LABELS cli TIMEOUT 120 SKIP_RETURN_CODE 77)

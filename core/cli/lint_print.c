@@ -1,7 +1,9 @@
 /* Findings grouped by rule, worst first; and the reference page of the rules. */
 #include "cli/lint_print.h"
 #include "base/names.h"
+#include "base/mem.h"
 #include <stdio.h>
+#include <stdlib.h>
 
 enum { SHOWN = 5 };                              /* places of one rule that are printed without --all */
 
@@ -9,45 +11,60 @@ static void print_list(const assay_json *list, const char *between) {
     for (size_t i = 0; i < assay_json_len(list); i++) printf("%s%s", i ? between : "", assay_json_text(assay_json_at(list, i)));
 }
 
-/* ---- findings */
+/* ---- findings: those of one rule stand together */
+static bool same_rule(const assay_json *a, const assay_json *b) { return assay_streq(assay_json_string(a, "rule", ""), assay_json_string(b, "rule", "")); }
+
+/* One group: of one rule, and waived for one reason or not waived. */
 static bool together(const assay_json *a, const assay_json *b) {
-    return assay_streq(assay_json_string(a, "rule", ""), assay_json_string(b, "rule", "")) &&
-           assay_streq(assay_json_string(a, "waived", ""), assay_json_string(b, "waived", ""));
+    return same_rule(a, b) && assay_streq(assay_json_string(a, "waived", ""), assay_json_string(b, "waived", ""));
 }
 
-static bool seen_before(const assay_json *list, size_t i) {
-    for (size_t k = 0; k < i; k++)
-        if (together(assay_json_at(list, k), assay_json_at(list, i))) return true;
-    return false;
+static bool begins_group(const assay_json *const *list, size_t i) {
+    for (size_t k = i; k-- > 0 && same_rule(list[k], list[i]);)
+        if (together(list[k], list[i])) return false;
+    return true;
 }
 
-static void print_group(const assay_json *list, size_t first, bool all) {
-    const assay_json *f = assay_json_at(list, first);
+static void print_group(const assay_json *const *list, size_t first, size_t n, bool all) {
+    const assay_json *f = list[first];
     const char *waived = assay_json_string(f, "waived", NULL);
-    size_t n = 0;
-    printf("%s %s (", waived ? "waived" : assay_json_string(f, "severity", ""), assay_json_string(f, "rule", ""));
-    print_list(assay_json_get(f, "rows"), " ");
-    printf("): %s\n", waived ? waived : assay_json_string(f, "way_out", ""));
-    for (size_t i = first; i < assay_json_len(list); i++) {
-        const assay_json *g = assay_json_at(list, i);
-        if (!together(f, g) || (n++ >= SHOWN && !all)) continue;
-        printf("    %s: %s\n", assay_json_string(g, "where", ""), assay_json_string(g, "message", ""));
+    size_t places = 0;
+    printf("%s %s", waived ? "waived" : assay_json_string(f, "severity", ""), assay_json_string(f, "rule", ""));
+    if (assay_json_len(assay_json_get(f, "rows"))) {
+        printf(" (");
+        print_list(assay_json_get(f, "rows"), " ");
+        printf(")");
     }
-    if (n > SHOWN && !all) printf("    ... and %zu more (--all)\n", n - SHOWN);
+    printf(": %s\n", waived ? waived : assay_json_string(f, "way_out", ""));
+    for (size_t i = first; i < n && same_rule(f, list[i]); i++) {
+        if (!together(f, list[i]) || (places++ >= SHOWN && !all)) continue;
+        printf("    %s: %s\n", assay_json_string(list[i], "where", ""), assay_json_string(list[i], "message", ""));
+    }
+    if (places > SHOWN && !all) printf("    ... and %zu more (--all)\n", places - SHOWN);
+}
+
+static void print_findings(const assay_json *findings, bool all) {
+    size_t n = 0;
+    const assay_json **list = assay_xcalloc(assay_json_len(findings) + 1, sizeof *list);
+    for (const assay_json *f = assay_json_first(findings); f; f = assay_json_next(f)) list[n++] = f;
+    for (size_t i = 0; i < n; i++)
+        if (begins_group(list, i)) print_group(list, i, n, all);
+    free(list);
+}
+
+static void print_unused_waivers(const assay_json *reasons) {
+    for (const assay_json *r = assay_json_first(reasons); r; r = assay_json_next(r))
+        if (assay_streq(assay_json_string(r, "code", ""), "waiver_unused")) printf("note: %s\n", assay_json_string(r, "message", ""));
 }
 
 void assay_lint_print(const assay_json *verdict, bool all) {
-    const assay_json *list = assay_json_path(verdict, "details.findings"), *n = assay_json_path(verdict, "metrics.gate");
-    const char *profile = assay_json_string(assay_json_get(verdict, "params"), "profile", "");
-    for (size_t i = 0; i < assay_json_len(list); i++)
-        if (!seen_before(list, i)) print_group(list, i, all);
-    for (size_t i = 0; i < assay_json_len(assay_json_get(verdict, "reasons")); i++) {
-        const assay_json *r = assay_json_at(assay_json_get(verdict, "reasons"), i);
-        if (assay_streq(assay_json_string(r, "code", ""), "waiver_unused")) printf("note: %s\n", assay_json_string(r, "message", ""));
-    }
+    const assay_json *n = assay_json_path(verdict, "metrics.gate");
+    print_findings(assay_json_path(verdict, "details.findings"), all);
+    print_unused_waivers(assay_json_get(verdict, "reasons"));
     printf("%s: %.0f errors, %.0f warnings, %.0f design, %.0f waived; %.0f rules of profile %s\n", assay_json_string(verdict, "verdict", ""),
            assay_json_number(n, "error", 0), assay_json_number(n, "warning", 0), assay_json_number(n, "design", 0),
-           assay_json_number(n, "waived", 0), assay_json_number(n, "rules", 0), profile);
+           assay_json_number(n, "waived", 0), assay_json_number(n, "rules", 0),
+           assay_json_string(assay_json_get(verdict, "params"), "profile", ""));
 }
 
 /* ---- rules */

@@ -71,7 +71,7 @@ local function conflict(a, b, va, vb)
 end
 
 local function label_of(op, labels)
-  local x = op.operands[1]
+  local x = flow.data(op)
   local perm = perm_of(op)
   if perm then return labels[x] and #perm == x.rank and of_transpose(labels[x], perm) end
   if flow.is_conv1x1(op) then return labels[op.args.x] end

@@ -27,8 +27,13 @@ function flow.number(op, key) return op.args[key] and op.args[key].number end
 function flow.numbers(op, key) return op.args[key] and op.args[key].numbers end
 function flow.text(op, key) return op.args[key] and op.args[key].text end
 
--- The first operand that is not a constant.
+-- What an op works on, whatever the order in which its arguments are written; nil when it has no arguments.
+function flow.data(op) return op.args.x or op.args.data or op.args.values or op.args.input or op.operands[1] end
+
+-- The same, or where that is a constant, the first operand that is none.
 function flow.input(op)
+  local x = flow.data(op)
+  if x and not x.static then return x end
   for _, v in ipairs(op.operands) do
     if not v.static then return v end
   end
@@ -100,7 +105,7 @@ end
 
 -- Where v comes from, behind layout ops.
 function flow.source(v)
-  while v.op and v.op.layout and v.op.operands[1] do v = v.op.operands[1] end
+  while v.op and v.op.layout and flow.data(v.op) do v = flow.data(v.op) end
   return v
 end
 
@@ -124,15 +129,6 @@ function flow.is_conv1x1(op)
     if k ~= 1 then return false end
   end
   return #kernel > 0
-end
-
--- Is the op the model's head: a layer with weights whose result becomes an output without another such layer?
-function flow.is_head(op)
-  local function to_output(next) return flow.is_layout(next) or flow.is_elementwise(next) or next.type == "softmax" or next.type == "log_softmax" end
-  for _, next in ipairs(op.out.users) do
-    if flow.weight(next) or flow.reaches(next.out or op.out, function(v) return v.op ~= op and v.op and flow.weight(v.op) ~= nil end) then return false end
-  end
-  return flow.reaches(op.out, function(v) return v.output or false end, to_output)
 end
 
 -- ---- functions
@@ -182,6 +178,27 @@ function flow.constants(fn)
     end
     return list
   end)
+end
+
+-- { [op] = true } for ops whose results meet a layer with weights further on; found backwards, each op once.
+local function before_a_layer(fn)
+  return flow.once(fn, "before_a_layer", function()
+    local before = {}
+    for i = #fn.ops, 1, -1 do
+      local op = fn.ops[i]
+      for _, out in ipairs(op.outs) do
+        for _, user in ipairs(out.users) do before[op] = before[op] or before[user] or flow.weight(user) ~= nil end
+      end
+    end
+    return before
+  end)
+end
+
+-- Is the op the model's head: a layer with weights whose result becomes an output without another such layer?
+function flow.is_head(op)
+  if before_a_layer(op.fn)[op] then return false end
+  local function passes(next) return flow.is_layout(next) or flow.is_elementwise(next) or next.type == "softmax" or next.type == "log_softmax" end
+  return flow.reaches(op.out, function(v) return v.output or false end, passes)
 end
 
 function flow.shape_text(v)

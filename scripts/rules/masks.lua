@@ -67,7 +67,7 @@ end
 local function cached_keys(mask)
   local site_key = mask.query and mask.op.args.key or nil
   local s = mask.attention
-  local sources = site_key and { site_key } or { s.product.operands[1], s.product.operands[2] }
+  local sources = site_key and { site_key } or { scores.operands(s.product) }
   for _, v in ipairs(sources) do
     local from = flow.back(v, function(op) return op.type == "mul" or op.type == "split" or flow.is_layout(op) end)
     local parts = from.op and from.op.type == "concat" and from.op.lists.values
@@ -200,7 +200,7 @@ return {
         local v = mask.value
         while v.op and not v.static and (flow.is_layout(v.op) or v.op.type == "tile") do
           if v.op.type == "tile" then return say("the mask is repeated by tile", v.op) end
-          v = v.op.operands[1]
+          v = flow.data(v.op)
         end
       end
     end },

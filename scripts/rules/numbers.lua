@@ -7,7 +7,7 @@ local halves = flow.set { "fp16", "bf16" }
 
 local function is_wide(v) return not v.static and v.kind == "tensor" and wide[v.dtype] or false end
 
-local function opens(op) return op.type == "cast" and op.operands[1] and not op.operands[1].static and halves[op.operands[1].dtype] and is_wide(op.out) end
+local function opens(op) return op.type == "cast" and not op.args.x.static and halves[op.args.x.dtype] and is_wide(op.out) or false end
 
 -- The fp32 ops that are reached from a cast out of fp16, up to the casts back.
 local function island(entry, taken)
@@ -71,6 +71,9 @@ local function at_sensitive_op(part)
   for _, op in ipairs(part.ops) do
     if op.type == "silu" or op.type == "sigmoid" then return true end      -- gate in fp32, as the shipped gated norm has it
     if sensitive[op.type] and not flow.weight(op) then return true end
+    for _, back in ipairs(op.out.users) do                                  -- what is masked right before the softmax
+      if back.type == "softmax" or back.type == "cast" and back.out.users[1] and back.out.users[1].type == "softmax" then return true end
+    end
   end
   return false
 end

@@ -126,11 +126,11 @@ return {
   { id = "conv_projection", rows = { "M81", "M157" }, severity = "warning", profiles = GPU, sources = { "guide 2", "guide 5.1" },
     summary = "projections are linear layers",
     way_out = "take the source's weight [O, I] as it is; no reshape is needed",
-    exempt = { "1x1 convolutions of images, whose third axis is larger than 1" },
+    exempt = { "1x1 convolutions of images, whose third axis is larger than 1, and of pooled ones, [B, C, 1, 1]" },
     each = "op", ops = { "conv" },
     check = function(op, say)
       local x = op.args.x
-      if flow.is_conv1x1(op) and x.rank == 4 and x.shape[3] == 1 then say "a 1x1 convolution in the layout of the Neural Engine rules" end
+      if flow.is_conv1x1(op) and x.rank == 4 and x.shape[3] == 1 and x.shape[4] ~= 1 then say "a 1x1 convolution in the layout of the Neural Engine rules" end
     end },
 
   { id = "projection_weight_rank", rows = { "M86", "M115" }, severity = "warning", profiles = NE, sources = { "guide 4.5" },

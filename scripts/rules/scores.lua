@@ -5,14 +5,14 @@ local scores = {}
 
 local products = flow.set { "matmul", "einsum" }
 
-local function operands(op)
+function scores.operands(op)
   if op.type == "einsum" then return op.lists.values and op.lists.values[1], op.lists.values and op.lists.values[2] end
   return op.args.x, op.args.y
 end
 
 local function is_product(op)
   if not products[op.type] then return false end
-  local a, b = operands(op)
+  local a, b = scores.operands(op)
   return a and b and not flow.source(a).static and not flow.source(b).static
 end
 
@@ -35,7 +35,7 @@ end
 
 -- The axis (from 1) of `v` that the product `op` contracts; nil when it cannot be told.
 local function contracted(op, v)
-  local a, b = operands(op)
+  local a, b = scores.operands(op)
   if op.type == "matmul" then
     local first = v == a
     local flip = flow.number(op, first and "transpose_x" or "transpose_y") == 1
@@ -119,7 +119,7 @@ function scores.constant(v)
   for _ = 1, 16 do
     if v.static then return v end
     if not v.op or not (v.op.layout or carriers[v.op.type]) then return nil end
-    v = v.op.operands[1]
+    v = flow.data(v.op)
   end
 end
 

@@ -67,11 +67,11 @@ return {
   { id = "io_last_axis_single", rows = { "M107", "M227" }, severity = "error", profiles = NE, sources = { "guide 4.3" },
     summary = "the last axis of an input or output is not a singleton",
     way_out = "move a large axis to the end: [B, C, 1, S] instead of [B, C, S, 1]",
-    exempt = { "integer inputs (a step counter of one element)", "scalars" },
+    exempt = { "integer inputs (a step counter of one element)", "scalars and tensors of one element, which cost one block of 64 bytes whatever their shape" },
     each = "fn",
     check = function(fn, say)
       each_boundary(fn, function(v, last, bytes)
-        if last == 1 then say(("%s %s: padded to 64 bytes, %d times the memory"):format(v.dtype, flow.shape_text(v), 64 // bytes), v) end
+        if last == 1 and v.count ~= 1 then say(("%s %s: padded to 64 bytes, %d times the memory"):format(v.dtype, flow.shape_text(v), 64 // bytes), v) end
       end)
     end },
 
@@ -119,7 +119,8 @@ return {
     each = "value",
     check = function(v, say)
       if not flow.is_activation(v) or v.input or v.output or v.rank < 2 or v.shape[v.rank] ~= 1 or v.count == 1 then return end
-      if touches_conv1x1(v) or is_statistic(v) or is_statistic(flow.back(v, flow.is_elementwise)) then return end
+      local from = flow.back(v, flow.is_elementwise)
+      if touches_conv1x1(v) or touches_conv1x1(from) or is_statistic(from) then return end
       say(("%s %s: up to %d times the memory"):format(v.dtype, flow.shape_text(v), 64 // bytes_of[v.dtype]))
     end },
 

@@ -76,6 +76,13 @@ for p in "$public"/silero-256ms-modelc/*.mlmodelc "$public"/birdnet-audio-fp16-p
     [ -d "$p" ] && { printf '%s: ' "$(basename "$p")"; "$build/bench/bench_load" time "$p" "$rounds"; }
 done
 
+# Rules: the pack over the two largest public programs, and over generated ones of up to 50,000 ops.
+echo
+for p in "$public"/manga-siamese-opt-pkg/*.mlpackage "$public"/silero-256ms-modelc/*.mlmodelc; do
+    [ -d "$p" ] && "$build/bench/bench_rules" "$p" "$rounds"
+done
+"$build/bench/bench_rules" generated "$((rounds < 5 ? rounds : 5))"
+
 # How often the latency gate errs: 10,000 simulated experiments a cell. The one part that compares: exit 1 where the design's table is missed.
 echo
 "$build/bin/assay" calibrate latency --full
