@@ -7,7 +7,7 @@ here=$(cd "$(dirname "$0")" && pwd)
 assay=$1
 corpus=${ASSAY_SHARED:-$here/../../../shared}/corpus/public
 if [ ! -d "$corpus" ]; then
-    echo "SKIPPED: $corpus is absent"
+    echo "SKIPPED: $corpus is absent" >&2
     [ -n "${CI:-}" ] && exit 1
     exit 77
 fi
@@ -32,7 +32,8 @@ trap 'rm -f "$got"' EXIT
 findings >"$got"
 diff -u "$here/public.tsv" "$got" || { echo "the findings differ from tests/rules/public.tsv"; exit 1; }
 awk -F'\t' '
-    FNR == NR { if (NF == 3) { rule[++n] = $1; like[n] = $2 } next }
-    { for (i = 1; i <= n; i++) if (rule[i] == $4 && $2 ~ like[i]) next
+    FNR == NR { if (NF == 3 && !/^#/) { rule[++n] = $1; like[n] = $2 } next }
+    { for (i = 1; i <= n; i++) if (rule[i] == $4 && $2 ~ like[i]) { used[i] = 1; next }
       print "not defended: " $0; bad = 1 }
-    END { exit bad }' "$here/defences.tsv" "$got"
+    END { for (i = 1; i <= n; i++) if (!used[i]) { print "defends nothing: " rule[i] " " like[i]; bad = 1 }
+          exit bad }' "$here/defences.tsv" "$got"
