@@ -55,7 +55,7 @@ static assay_status wrong_shape(const assay_tensor *in, int32_t from, const char
 }
 
 assay_status assay_layout_convert(const assay_tensor *in, int32_t from, int32_t to, int64_t heads, assay_own_tensor *out, assay_error *err) {
-    static const uint32_t swap_heads[] = { 0, 2, 1, 3 }, to_channels[] = { 0, 2, 1 };
+    static const uint32_t swap_heads[] = { 0, 2, 1, 3 }, to_channels[] = { 0, 2, 1 }, last_two[] = { 0, 1, 3, 2 };
     *out = (assay_own_tensor){0};
     const int64_t *s = in->shape;
     if (assay_layout_name(from)[0] != 'B' || in->rank != strlen(assay_layout_name(from)))
@@ -85,6 +85,20 @@ assay_status assay_layout_convert(const assay_tensor *in, int32_t from, int32_t 
         assay_tensor_permute(in, swap_heads, &v);
         return copy_as(&v, 3, shape, out, err);
     }
-    return assay_fail(err, ASSAY_E_UNSUPPORTED, "no conversion from layout %s to %s (BSD-BC1S, BSD-BHSD and back are there)",
+    if (from == ASSAY_BHSD && to == ASSAY_BC1S) {
+        const int64_t shape[] = { s[0], s[1] * s[3], 1, s[2] };
+        assay_tensor_permute(in, last_two, &v);
+        return copy_as(&v, 4, shape, out, err);
+    }
+    if (from == ASSAY_BC1S && to == ASSAY_BHSD) {
+        if (s[2] != 1) return wrong_shape(in, from, "axis 2 must have one element", err);
+        if (heads < 1 || s[1] % heads != 0) return wrong_shape(in, from, "the channels do not divide by the heads", err);
+        const int64_t shape[] = { s[0], heads, s[3], s[1] / heads };
+        assay_tensor_select(in, 2, 0, &w);
+        v = split_axis(&w, 1, heads);
+        assay_tensor_permute(&v, last_two, &w);
+        return copy_as(&w, 4, shape, out, err);
+    }
+    return assay_fail(err, ASSAY_E_UNSUPPORTED, "no conversion from layout %s to %s (among BSD, BHSD and BC1S each way is there)",
                       assay_layout_name(from), assay_layout_name(to));
 }

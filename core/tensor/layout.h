@@ -7,7 +7,7 @@ int32_t assay_layout_parse(const char *tag);                         /* "BSD" ..
 const char *assay_layout_name(int32_t layout);
 /* Axis index of batch 'B', head 'H', token 'S', channel 'C'/'D'/'E'; -1 when the layout has none. */
 int assay_layout_axis(int32_t layout, char role);
-/* The four conversions of the guide section 4.4: BSD -> BC1S, BC1S -> BSD, BSD -> BHSD (heads), BHSD -> BSD. Copies; heads is
- * used by BSD -> BHSD alone. */
+/* Conversions among BSD, BHSD and BC1S, each way (the guide's section 4.4 has those of BC1S). Copies; `heads` is how many heads the
+ * channels are split into, used where BHSD is made. */
 assay_status assay_layout_convert(const assay_tensor *in, int32_t from, int32_t to, int64_t heads, assay_own_tensor *out, assay_error *err);
 #endif

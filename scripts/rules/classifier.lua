@@ -9,6 +9,12 @@ classifier.known = { "load_embeddings", "gather_embeddings", "extend", "prompt_o
 -- The part of a name that is a known one, sizes apart: extend_256_64 is extend.
 local function stem(name) return (name:gsub("[_%d]+$", "")) end
 
+function classifier.names_of(graph)
+  local list = {}
+  for i, fn in ipairs(graph.functions) do list[i] = fn.name end
+  return list
+end
+
 -- { structure, unit, warned, near = { [name] = known name } } of a list of function names. The order of the tests matters: a
 -- segmenter may ship a thin main beside its trio.
 function classifier.read(list)

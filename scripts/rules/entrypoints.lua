@@ -3,12 +3,6 @@ local classifier = require "rules.classifier"
 
 local NE, BOTH = { "neural-engine" }, { "neural-engine", "gpu" }
 
-local function names_of(graph)
-  local list = {}
-  for i, fn in ipairs(graph.functions) do list[i] = fn.name end
-  return list
-end
-
 local function near_text(near)
   local list = {}
   for name, known in pairs(near) do list[#list + 1] = ("'%s' may be meant as '%s'"):format(name, known) end
@@ -41,7 +35,7 @@ return {
     applies = function(p) return p.loader == "prepared_model" end,
     each = "program",
     check = function(graph, say, cx)
-      local c = classifier.read(names_of(graph))
+      local c = classifier.read(classifier.names_of(graph))
       if c.unit == cx.facts.profile then return end
       say(("read as %s, which asks for %s%s%s"):format(c.structure, c.unit, c.warned and ", with one line in a log" or ", without a word", near_text(c.near)))
     end },
@@ -51,7 +45,7 @@ return {
     way_out = "drop the input; a main function of its own supports points",
     each = "program",
     check = function(graph, say)
-      if classifier.read(names_of(graph)).structure ~= "multiFunctionSegmenter" then return end
+      if classifier.read(classifier.names_of(graph)).structure ~= "multiFunctionSegmenter" then return end
       for _, fn in ipairs(graph.functions) do
         for _, v in ipairs(fn.inputs) do
           local name = v.name:lower()
@@ -69,7 +63,7 @@ return {
       if #family(graph, "extend") == 0 and #family(graph, "load_embeddings") == 0 then return end
       for _, stem in ipairs(entries) do
         local list, want = family(graph, stem), signatures[stem]
-        if #list == 0 then say(("no %s%s"):format(stem, near_text(classifier.read(names_of(graph)).near))) end
+        if #list == 0 then say(("no %s%s"):format(stem, near_text(classifier.read(classifier.names_of(graph)).near))) end
         for _, entry in ipairs(want and list or {}) do
           if #entry.fn.inputs ~= want[1] or #entry.fn.outputs ~= want[2] then
             say(("%d inputs and %d outputs, wanted is %s"):format(#entry.fn.inputs, #entry.fn.outputs, want[3]), entry.fn)

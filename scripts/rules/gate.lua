@@ -1,6 +1,7 @@
 -- Makes a gate of a list of rules. A file of your own rules is a gate in two lines:
 --   return require "rules.gate" { name = "house_rules", summary = "...", rules = { { id = ..., check = ... } } }
 local authoring = require "rules.authoring"
+local classifier = require "rules.classifier"
 
 local params = {
   profile = { "string", choices = "neural-engine|gpu", help = "the unit that the program is written for; chosen before authoring, so there is no default" },
@@ -64,6 +65,7 @@ local function judge(spec, p, ev, finding)
   tell(finding, findings)
   for _, key in ipairs(unused) do finding:reason("waiver_unused", ("the waiver '%s' met no finding; drop it"):format(key)) end
   finding:detail("findings", findings)
+  if p.loader == "prepared_model" then finding:detail("classifier", classifier.read(classifier.names_of(graph))) end
   finding:metric("rules", applied, "1")
   for _, key in ipairs { "error", "warning", "design", "waived" } do finding:metric(key, n[key], "1") end
   local against = 0

@@ -129,6 +129,7 @@ static void tags_name_their_axes(void) {
     CU_ASSERT(assay_layout_axis(ASSAY_BHSE, 'C') == 3 && assay_layout_axis(ASSAY_BHSD, 'H') == 1 && assay_layout_axis(0, 'B') == -1);
 }
 
+/* M111_both: the four helpers of the guide, element by element and round trip; what does not fit is refused. */
 static void conversions_put_each_element_in_its_place(void) {
     enum { B = 2, S = 3, H = 2, E = 5, D = H * E };
     const int64_t shape[3] = { B, S, D };
@@ -149,7 +150,14 @@ static void conversions_put_each_element_in_its_place(void) {
     CU_ASSERT_EQUAL_FATAL(assay_layout_convert(&heads.t, ASSAY_BHSD, ASSAY_BSD, 0, &back, NULL), ASSAY_OK);
     CU_ASSERT(assay_tensor_same_shape(&back.t, &x.t) && memcmp(back.t.data, x.t.data, x.t.nbytes) == 0);
     assay_tensor_free(&back);
+    CU_ASSERT_EQUAL_FATAL(assay_layout_convert(&heads.t, ASSAY_BHSD, ASSAY_BC1S, 0, &back, NULL), ASSAY_OK);
+    CU_ASSERT(assay_tensor_same_shape(&back.t, &channels.t) && memcmp(back.t.data, channels.t.data, channels.t.nbytes) == 0);
+    assay_tensor_free(&back);
+    CU_ASSERT_EQUAL_FATAL(assay_layout_convert(&channels.t, ASSAY_BC1S, ASSAY_BHSD, H, &back, NULL), ASSAY_OK);
+    CU_ASSERT(assay_tensor_same_shape(&back.t, &heads.t) && memcmp(back.t.data, heads.t.data, heads.t.nbytes) == 0);
+    assay_tensor_free(&back);
     assay_error e = {0};
+    CU_ASSERT_EQUAL(assay_layout_convert(&channels.t, ASSAY_BC1S, ASSAY_BHSD, 3, &back, &e), ASSAY_E_INPUT);
     CU_ASSERT_EQUAL(assay_layout_convert(&x.t, ASSAY_BSD, ASSAY_BHSD, 3, &back, &e), ASSAY_E_INPUT);
     CU_ASSERT_EQUAL(assay_layout_convert(&x.t, ASSAY_BC1S, ASSAY_BSD, 0, &back, &e), ASSAY_E_INPUT);
     CU_ASSERT_EQUAL(assay_layout_convert(&heads.t, ASSAY_BC1S, ASSAY_BSD, 0, &back, &e), ASSAY_E_INPUT);
