@@ -61,8 +61,9 @@ end
 local function findings_of(r, cx, list)
   local function say(x)
     return function(message, at)
-      local where, name = place(at or x)
-      if (at or x).input and cx.fn then where = cx.fn.name .. "/" .. where end
+      at = at or x
+      local where, name = place(at)
+      if at.users and not at.op and cx.fn then where = cx.fn.name .. "/" .. where end      -- an input or a constant
       list[#list + 1] = { rule = r.id, rows = r.rows, severity = r.severity, where = where, name = name, message = message, way_out = r.way_out }
     end
   end

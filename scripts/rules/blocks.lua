@@ -16,9 +16,11 @@ local function normalised(v)
 end
 
 -- ---- gated units: act(gate(x)) * up(x)
+local function is_bias(op) return op.type == "add" and (op.args.x.static or op.args.y.static) end
+
 local function layer_behind(v)
-  local from = flow.back(v, function(op) return not flow.weight(op) and (flow.is_layout(op) or op.type == "add") end)
-  return from.op and flow.weight(from.op) and from.op
+  local from = v and flow.back(v, function(op) return not flow.weight(op) and (flow.is_layout(op) or is_bias(op)) end)
+  return from and from.op and flow.weight(from.op) and from.op
 end
 
 -- The gate's and the other layer of a product, in this order; nil when it is no gated unit.

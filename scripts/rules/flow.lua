@@ -1,6 +1,8 @@
 -- Walks over the graph of a program (ev:graph): what the rules of this folder ask of data flow, each asked once.
 local flow = {}
 
+local NEAR = 256                                  -- ops that a walk for a pattern looks at: patterns are local, programs are long
+
 function flow.set(list)
   local set = {}
   for _, name in ipairs(list) do set[name] = true end
@@ -41,8 +43,8 @@ end
 
 -- Goes from v to its producers as long as `pass(op)` holds; returns the value it ends at.
 function flow.back(v, pass)
-  while v.op and not v.static and pass(v.op) do
-    local before = flow.input(v.op)
+  for _ = 1, NEAR do
+    local before = v.op and not v.static and pass(v.op) and flow.input(v.op)
     if not before then break end
     v = before
   end
@@ -51,32 +53,35 @@ end
 
 function flow.is_layout(op) return op.layout or op.type == "cast" end
 
--- Is there a path from v to a value for which `is(value)` holds, through ops for which `pass(op)` holds?
+-- Is there a path from v to a value for which `is(value)` holds, through ops for which `pass(op)` holds? Only what is near counts.
 function flow.reaches(v, is, pass)
-  local seen, stack = {}, { v }
-  while #stack > 0 do
-    local here = table.remove(stack)
-    if is(here) then return true end
-    for _, op in ipairs(here.users) do
-      if not seen[op] and (not pass or pass(op)) then
+  local seen, queue, n = {}, { v }, 1
+  while n <= #queue and n <= NEAR do
+    if is(queue[n]) then return true end
+    for _, op in ipairs(queue[n].users) do
+      if not seen[op] and pass(op) then
         seen[op] = true
-        for _, out in ipairs(op.outs) do stack[#stack + 1] = out end
+        for _, out in ipairs(op.outs) do queue[#queue + 1] = out end
       end
     end
+    n = n + 1
   end
   return false
 end
 
 -- Is v computed from a value for which `is(value)` holds, on this side of the ops for which `stop(op)` holds?
 function flow.depends(v, is, stop)
-  local seen, stack = {}, { v }
-  while #stack > 0 do
-    local here = table.remove(stack)
+  local seen, queue, n = {}, { v }, 1
+  while n <= #queue and n <= NEAR do
+    local here = queue[n]
     if is(here) then return true end
     if here.op and not seen[here.op] and not stop(here.op) then
       seen[here.op] = true
-      for _, operand in ipairs(here.op.operands) do stack[#stack + 1] = operand end
+      for _, operand in ipairs(here.op.operands) do
+        if not operand.static then queue[#queue + 1] = operand end
+      end
     end
+    n = n + 1
   end
   return false
 end

@@ -18,14 +18,15 @@ end
 
 local between = flow.set { "add", "sub", "mul", "real_div", "select", "cast", "concat", "identity", "clip", "maximum", "minimum" }
 
--- The product that v is made of, and the ops on the way (nearest to v first); nil when there is none.
-local function product_behind(v, depth)
+-- The product that v is made of, and the ops on the way (nearest to v first); nil when there is none. seen: what was tried.
+local function product_behind(v, seen, depth)
   local op = v.op
-  if not op or v.static or depth > 24 then return nil end
+  if not op or v.static or seen[op] or depth > 24 then return nil end
   if is_product(op) then return op, {} end
+  seen[op] = true
   if not between[op.type] and not op.layout then return nil end
   for _, operand in ipairs(op.operands) do
-    local product, path = product_behind(operand, depth + 1)
+    local product, path = product_behind(operand, seen, depth + 1)
     if product then
       table.insert(path, 1, op)
       return product, path
@@ -87,7 +88,7 @@ function scores.of(fn)
   return flow.once(fn, "scores", function()
     local list = {}
     for _, op in ipairs(flow.by_type(fn).softmax or {}) do
-      local product, path = product_behind(op.args.x, 0)
+      local product, path = product_behind(op.args.x, {}, 0)
       if product then list[#list + 1] = { softmax = op, product = product, path = path, axis = normalised(op), keys = keys_axis(op) } end
     end
     return list

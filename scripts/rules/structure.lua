@@ -3,11 +3,12 @@ local flow = require "rules.flow"
 
 local NE, GPU = { "neural-engine" }, { "gpu" }
 
-local function weight_bytes(graph)
+-- Bytes of all constants; `once`: equal ones, as functions share them, are counted once (which reads them all).
+local function weight_bytes(graph, once)
   local bits, seen = 0, {}
   for _, fn in ipairs(graph.functions) do
     for _, v in ipairs(flow.constants(fn)) do
-      local key = v.data and v.count and v.count > 1024 and v.data:digest() or v
+      local key = once and v.data and v.data:digest() or v
       if not seen[key] then
         seen[key] = true
         bits = bits + (v.bits or 0)
@@ -43,8 +44,10 @@ return {
     way_out = "compress where the bytes are, or split the model; on macOS leave 6 GB of headroom (a reading of the machine, not of the file)",
     each = "program",
     check = function(graph, say, cx)
-      local bytes = weight_bytes(graph)
-      if bytes >= cx.facts.weight_limit_bytes then say(("%.0f bytes of weights, the limit is %.0f"):format(bytes, cx.facts.weight_limit_bytes)) end
+      local limit = cx.facts.weight_limit_bytes
+      local bytes = weight_bytes(graph, false)
+      if bytes >= limit and #graph.functions > 1 then bytes = weight_bytes(graph, true) end
+      if bytes >= limit then say(("%.0f bytes of weights, the limit is %.0f"):format(bytes, limit)) end
     end },
 
   { id = "hand_constraints", rows = { "M110" }, severity = "design", profiles = NE, sources = { "guide 4.3" },
