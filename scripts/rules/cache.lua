@@ -1,85 +1,8 @@
 -- Key-value caches: who writes them, in which shape, and what is given back.
 local flow = require "rules.flow"
+local caches = require "rules.caches"
 
 local NE, GPU, BOTH = { "neural-engine" }, { "gpu" }, { "neural-engine", "gpu" }
-
-local function is_cache(v) return (v.input and v.name:lower():find "cache") ~= nil and v.rank >= 4 end
-
-local function cut(op) return flow.is_layout(op) or op.type:find "^slice_by" ~= nil or op.type == "split" or op.type == "read_state" or op.type == "gather" end
-
-local function cache_behind(v)
-  local from = flow.back(v, cut)
-  return is_cache(from) and from or nil
-end
-
--- "key", "value" or nil, by name.
-local function side(cache)
-  for word in cache.name:gsub("(%l)(%u)", "%1 %2"):lower():gmatch "%a+" do
-    if word == "k" or word:find "^key" then return "key" end
-    if word == "v" or word:find "^val" then return "value" end
-  end
-end
-
--- { op, cache, new, first }: concatenations of a cache with what is new.
-local function concats(fn)
-  return flow.once(fn, "cache_concats", function()
-    local list = {}
-    for _, op in ipairs(flow.by_type(fn).concat or {}) do
-      local parts = op.lists.values or {}
-      for i, v in ipairs(parts) do
-        local cache = #parts == 2 and cache_behind(v)
-        if cache then list[#list + 1] = { op = op, cache = cache, new = parts[3 - i], first = i == 1 } end
-      end
-    end
-    return list
-  end)
-end
-
--- Ops that write into a cache that came in as a plain input.
-local function writes(fn)
-  return flow.once(fn, "cache_writes", function()
-    local list = {}
-    for _, type in ipairs { "slice_update", "scatter", "scatter_nd", "scatter_along_axis" } do
-      for _, op in ipairs(flow.by_type(fn)[type] or {}) do
-        local x = op.args.x or op.args.data
-        local cache = x and cache_behind(x)
-        if cache then list[#list + 1] = { op = op, cache = cache } end
-      end
-    end
-    return list
-  end)
-end
-
-local function states(fn)
-  local list = {}
-  for _, v in ipairs(fn.inputs) do
-    if v.kind == "state" then list[#list + 1] = v end
-  end
-  return list
-end
-
-local function updates(fn)
-  return flow.by_type(fn).coreml_update_state or flow.by_type(fn).write_state
-end
-
--- The patterns a function uses, as words.
-local function patterns(fn)
-  local list = {}
-  if #states(fn) > 0 and updates(fn) then list[#list + 1] = "state" end
-  for _, w in ipairs(writes(fn)) do
-    if w.cache.kind == "tensor" then
-      list[#list + 1] = "write"
-      break
-    end
-  end
-  for _, c in ipairs(concats(fn)) do
-    if c.cache.kind == "tensor" then
-      list[#list + 1] = "read_only"
-      break
-    end
-  end
-  return list
-end
 
 -- Is v rotated: computed from cos and sin inputs, this side of the layer it comes from?
 local function rotated(v)
@@ -112,9 +35,9 @@ local function channels_form(v) return v.shape[v.rank - 1] == 1 end
 
 local function say_shape(fn, say, wrong, wanted, axis_behind)
   for _, v in ipairs(fn.inputs) do
-    if is_cache(v) and wrong(v) then say(("%s, wanted is %s"):format(flow.shape_text(v), wanted), v) end
+    if caches.is_cache(v) and wrong(v) then say(("%s, wanted is %s"):format(flow.shape_text(v), wanted), v) end
   end
-  for _, w in ipairs(writes(fn)) do
+  for _, w in ipairs(caches.writes(fn)) do
     local axis = written_axis(w)
     if axis and not wrong(w.cache) and axis ~= w.op.args.x.rank - axis_behind then say(("written along axis %d"):format(axis - 1), w.op) end
   end
@@ -141,7 +64,7 @@ return {
     applies = function(p) return p.kv ~= "state" end,
     each = "fn",
     check = function(fn, say)
-      for _, v in ipairs(states(fn)) do say(("state %s"):format(flow.shape_text(v)), v) end
+      for _, v in ipairs(caches.states(fn)) do say(("state %s"):format(flow.shape_text(v)), v) end
     end },
 
   { id = "cache_write", rows = { "M140" }, severity = "error", profiles = BOTH, sources = { "guide 4.13" },
@@ -150,7 +73,7 @@ return {
     applies = function(p) return p.kv == "read_only" end,
     each = "fn",
     check = function(fn, say)
-      for _, w in ipairs(writes(fn)) do say(("writes into %s"):format(w.cache.name), w.op) end
+      for _, w in ipairs(caches.writes(fn)) do say(("writes into %s"):format(w.cache.name), w.op) end
     end },
 
   { id = "cache_concat", rows = { "M141" }, severity = "error", profiles = NE, sources = { "guide 4.13" },
@@ -158,7 +81,7 @@ return {
     way_out = "put the cache first and concatenate along axis -1",
     each = "fn",
     check = function(fn, say)
-      for _, c in ipairs(concats(fn)) do
+      for _, c in ipairs(caches.concats(fn)) do
         local axis = flow.number(c.op, "axis") or 0
         if axis < 0 then axis = axis + c.op.out.rank end
         if axis ~= c.op.out.rank - 1 then say(("along axis %d of %d"):format(axis, c.op.out.rank), c.op)
@@ -174,8 +97,8 @@ return {
     check = function(fn, say)
       local rotary = false
       for _, v in ipairs(fn.inputs) do rotary = rotary or flow.is_position_input(v) end
-      for _, c in ipairs(rotary and concats(fn) or {}) do
-        local which = side(c.cache)
+      for _, c in ipairs(rotary and caches.concats(fn) or {}) do
+        local which = caches.side(c.cache)
         if which == "key" and not rotated(c.new) then say("the key is cached before its rotation", c.op)
         elseif which == "value" and rotated(c.new) then say("the value is rotated", c.op)
         elseif which and not given_back(fn, c.new) then say(("%s is used here, but no output gives it back"):format(c.new.name), c.op) end
@@ -188,7 +111,7 @@ return {
     exempt = { "state that was not declared (stateful_decode), writes under kv = read_only (cache_write)" },
     each = "fn",
     check = function(fn, say, cx)
-      local found, declared = patterns(fn), cx.facts.kv
+      local found, declared = caches.patterns(fn), cx.facts.kv
       if #found > 1 then return say(("mixed: %s"):format(table.concat(found, " and "))) end
       local is = found[1]
       if not is or declared == "undeclared" or is == declared or is == "write" and declared == "read_only" or is == "state" then return end
@@ -201,7 +124,7 @@ return {
     exempt = { "states of fewer than four axes (counters)" },
     each = "fn",
     check = function(fn, say)
-      for _, v in ipairs(states(fn)) do
+      for _, v in ipairs(caches.states(fn)) do
         if v.rank >= 4 and v.name ~= "keyCache" and v.name ~= "valueCache" then say(("a state called '%s'"):format(v.name), v) end
       end
     end },

@@ -1,6 +1,7 @@
 -- Makes a gate of a list of rules. A file of your own rules is a gate in two lines:
 --   return require "rules.gate" { name = "house_rules", summary = "...", rules = { { id = ..., check = ... } } }
 local authoring = require "rules.authoring"
+local caches = require "rules.caches"
 local classifier = require "rules.classifier"
 
 local params = {
@@ -57,6 +58,16 @@ local function tell(finding, findings)
   end
 end
 
+-- The cache pattern of each function that has one.
+local function patterns(graph)
+  local found = {}
+  for _, fn in ipairs(graph.functions) do
+    local list = caches.patterns(fn)
+    if #list > 0 then found[fn.name] = list end
+  end
+  return next(found) and found
+end
+
 local function judge(spec, p, ev, finding)
   local graph = ev:graph "program"
   local others = { source = ev:count "source" > 0 and ev:graph "source" or nil, control = ev:count "control" > 0 and ev:graph "control" or nil }
@@ -65,6 +76,7 @@ local function judge(spec, p, ev, finding)
   tell(finding, findings)
   for _, key in ipairs(unused) do finding:reason("waiver_unused", ("the waiver '%s' met no finding; drop it"):format(key)) end
   finding:detail("findings", findings)
+  if patterns(graph) then finding:detail("caches", patterns(graph)) end
   if p.loader == "prepared_model" then finding:detail("classifier", classifier.read(classifier.names_of(graph))) end
   finding:metric("rules", applied, "1")
   for _, key in ipairs { "error", "warning", "design", "waived" } do finding:metric(key, n[key], "1") end
