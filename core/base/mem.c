@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 static void out_of_memory(size_t n) {
     fprintf(stderr, "assay: out of memory (%zu bytes wanted)\n", n);
@@ -48,7 +49,8 @@ char *assay_xprintf(const char *fmt, ...) {
 
 /* ---- arena ---- */
 
-enum { ARENA_BLOCK = 16 * 1024, ARENA_ALIGN = 16 };
+/* Blocks double up to ARENA_LARGE, and large ones are asked of the system in one go: page faults one by one cost more. */
+enum { ARENA_BLOCK = 16 * 1024, ARENA_LARGE = 1024 * 1024, ARENA_POPULATE = 128 * 1024, ARENA_ALIGN = 16 };
 typedef struct arena_block { struct arena_block *next; size_t used, size; void *pad; } arena_block;   /* data follows, 16-aligned */
 typedef struct arena_hook { struct arena_hook *next; void (*fn)(void *); void *p; } arena_hook;
 struct assay_arena { arena_block *blocks; arena_hook *hooks; };
@@ -77,25 +79,35 @@ void assay_arena_free(assay_arena *a) {
     free(a);
 }
 
+static size_t next_block_size(const assay_arena *a) {
+    size_t size = a->blocks ? 2 * a->blocks->size : ARENA_BLOCK;
+    return size < ARENA_BLOCK ? ARENA_BLOCK : size < ARENA_LARGE ? size : ARENA_LARGE;
+}
+
+static arena_block *new_block(size_t size) {
+    arena_block *b = assay_xmalloc(sizeof *b + size);
+    *b = (arena_block){ .size = size };
+#ifdef MADV_POPULATE_WRITE
+    uintptr_t page = 4096, from = ((uintptr_t)b + page - 1) / page * page, to = (uintptr_t)(b + 1) + size;
+    if (size >= ARENA_POPULATE && size <= ARENA_LARGE) madvise((void *)from, (to - from) / page * page, MADV_POPULATE_WRITE);
+#endif
+    return b;
+}
+
 /* A large request gets a block of its own behind the current one, whose free space stays in use. */
 static void *arena_take(assay_arena *a, size_t n) {
     if (n > SIZE_MAX / 2) out_of_memory(n);
     n = (n + ARENA_ALIGN - 1) / ARENA_ALIGN * ARENA_ALIGN;
     arena_block *b = a->blocks;
-    if (!b || b->size - b->used < n) {
-        size_t size = n > ARENA_BLOCK / 4 ? n : ARENA_BLOCK;
-        arena_block *fresh = assay_xmalloc(sizeof *fresh + size);
-        fresh->used = 0;
-        fresh->size = size;
-        fresh->pad = NULL;
-        if (b && size == n) {
-            fresh->next = b->next;
-            b->next = fresh;
-        } else {
-            fresh->next = b;
-            a->blocks = fresh;
-        }
-        b = fresh;
+    if (b && b->size - b->used < n && n > ARENA_BLOCK / 4) {
+        b = new_block(n);
+        b->next = a->blocks->next;
+        a->blocks->next = b;
+    } else if (!b || b->size - b->used < n) {
+        size_t size = next_block_size(a);
+        b = new_block(n > size ? n : size);
+        b->next = a->blocks;
+        a->blocks = b;
     }
     void *p = (char *)(b + 1) + b->used;
     b->used += n;

@@ -35,6 +35,7 @@ void *assay_grow(assay_program *p, void *items, uint32_t n, size_t size) {
 
 void *assay_room(assay_program *p, uint32_t n, size_t size) {
     size_t room = 1;
+    if (n == 0) return NULL;
     while (room < n) room *= 2;
     return assay_arena_alloc(p->arena, room * size);
 }

@@ -28,13 +28,15 @@ static Mil__TensorType *encode_tensor_type(assay_encoder *e, const assay_mil_typ
     return m;
 }
 
+static Mil__ValueType *encode_type(assay_encoder *e, const assay_mil_type *t);
+
 static Mil__ValueType **encode_subs(assay_encoder *e, const assay_mil_type *t) {
     Mil__ValueType **subs = assay_arena_alloc(e->arena, (t->n_sub + 1) * sizeof *subs);
-    for (uint32_t i = 0; i < t->n_sub; i++) subs[i] = assay_encode_type(e, t->sub[i]);
+    for (uint32_t i = 0; i < t->n_sub; i++) subs[i] = encode_type(e, t->sub[i]);
     return subs;
 }
 
-Mil__ValueType *assay_encode_type(assay_encoder *e, const assay_mil_type *t) {
+static Mil__ValueType *encode_type(assay_encoder *e, const assay_mil_type *t) {
     Mil__ValueType *m = ASSAY_MSG(e, ValueType, MIL__VALUE_TYPE__INIT);
     Mil__ValueType **subs = encode_subs(e, t);
     switch (t->kind) {
@@ -67,6 +69,14 @@ Mil__ValueType *assay_encode_type(assay_encoder *e, const assay_mil_type *t) {
         break;
     }
     return m;
+}
+
+ProtobufCBinaryData assay_encode_type(assay_encoder *e, const assay_mil_type *t) {
+    const Mil__ValueType *m = encode_type(e, t);
+    ProtobufCBinaryData out = { .len = mil__value_type__get_packed_size(m) };
+    out.data = assay_arena_alloc(e->arena, out.len + 1);
+    mil__value_type__pack(m, out.data);
+    return out;
 }
 
 /* ---- immediate tensors (formats/mlpackage.md section 5: which field holds which type) */

@@ -43,7 +43,7 @@ void assay_program_flexible(assay_program *p);
 
 /* ---- build.c: room for one more element in steps of powers of two; arrays made elsewhere hold at least that. */
 void *assay_grow(assay_program *p, void *items, uint32_t n, size_t size);
-void *assay_room(assay_program *p, uint32_t n, size_t size);   /* a new array of n with such room */
+void *assay_room(assay_program *p, uint32_t n, size_t size);   /* a new array of n with such room; NULL for none */
 
 /* ---- wire.c */
 /* True (and names it) when the bytes are a Git LFS pointer instead of the file. */

@@ -34,9 +34,11 @@ typedef struct assay_mil_type {
 enum { ASSAY_CONST_DATA = 1, ASSAY_CONST_STRINGS, ASSAY_CONST_ITEMS };
 typedef struct assay_mil_const {
     int32_t kind; const assay_mil_type *type;
-    const void *data; uint64_t nbytes;           /* DATA; data NULL only when the blob file is absent (see `absent`) */
-    const char *const *strings; uint64_t n_strings;
-    const struct assay_mil_const **items; uint64_t n_items;   /* list, tuple: elements; dict: key, value, key, value ... */
+    union {                                      /* by kind */
+        struct { const void *data; uint64_t nbytes; };   /* DATA; data NULL only when the blob file is absent (see `absent`) */
+        struct { const char *const *strings; uint64_t n_strings; };
+        struct { const struct assay_mil_const **items; uint64_t n_items; };   /* list, tuple: elements; dict: key, value, key, value ... */
+    };
     const char *blob_file; uint64_t blob_offset; /* blob_file NULL = immediate; as written, "@model_path/weights/weight.bin" */
     bool absent;                                 /* the blob file is not there: type and offset are known, bytes are not */
     const char *why_absent;                      /* for a person: "no file weights/weight.bin", "... is a Git LFS pointer ..." */

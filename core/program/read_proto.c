@@ -1,28 +1,21 @@
 /* An ML Program from the bytes of a model message: functions, blocks and ops, with names resolved to values. */
 #include "program/read.h"
-#include "program/optable.h"
 #include "program/wire.h"
 #include "base/names.h"
 #include <string.h>
 
 enum { MAX_KEYS = 1024, MAX_FUNCTIONS = 4096 };
 
-/* ---- protobuf-c allocates in a passing arena; nothing is freed one by one. */
 static void *arena_take(void *arena, size_t n) { return assay_arena_alloc(arena, n ? n : 1); }
 static void arena_leave(void *arena, void *p) { (void)arena; (void)p; }
-
-/* Op types and parameter names are the same few words all over: known ones are those of the op table. */
-static const char *type_name(assay_reader *r, const char *type) {
-    const assay_op_def *def = assay_optable_find(type);
-    return !strcmp(type, "const") ? "const" : def ? def->type : assay_read_text(r, type);
-}
+ProtobufCAllocator assay_arena_allocator(assay_arena *passing) { return (ProtobufCAllocator){ arena_take, arena_leave, passing }; }
 
 /* ---- values and arguments */
 static assay_status add_value(assay_reader *r, const Mil__NamedType *t, assay_mil_value **out) {
     assay_mil_value *v = assay_arena_alloc(r->p->arena, sizeof *v);
     v->name = assay_read_text(r, t->name);
     if (!*t->name) return assay_fail(r->err, ASSAY_E_INPUT, "a value has no name");
-    v->type = assay_read_type(r, t->type);
+    v->type = assay_read_type(r, &t->type);
     if (!v->type) return assay_wrap(r->err, "value '%s'", t->name);
     if (!assay_scope_add(r->scope, v->name, v)) return assay_fail(r->err, ASSAY_E_INPUT, "the name '%s' is defined twice", t->name);
     *out = v;
@@ -57,9 +50,9 @@ static assay_status read_binding(assay_reader *r, const Mil__Binding *b, assay_m
 
 static assay_status read_arg(assay_reader *r, const Mil__ArgumentEntry *e, assay_mil_arg *a) {
     size_t n = e->value ? e->value->n_arguments : 0;
-    a->key = assay_read_text(r, e->key);
+    a->key = assay_read_word(r, e->key);
     a->n = (uint32_t)n;
-    a->items = assay_arena_alloc(r->p->arena, (n + 1) * sizeof *a->items);
+    a->items = assay_arena_alloc(r->p->arena, n * sizeof *a->items);
     for (size_t i = 0; i < n; i++)
         if (read_binding(r, e->value->arguments[i], &a->items[i])) return assay_wrap(r->err, "input '%s'", e->key);
     return ASSAY_OK;
@@ -98,13 +91,13 @@ static assay_status read_op_parts(assay_reader *r, const Mil__Operation *m, assa
 static assay_status read_op(assay_reader *r, const ProtobufCBinaryData *packed, assay_mil_op **out) {
     assay_mil_op *op = *out = assay_arena_alloc(r->p->arena, sizeof *op);
     assay_arena *passing = r->spare.len ? r->spare.items[--r->spare.len] : assay_arena_new();
-    ProtobufCAllocator alloc = { arena_take, arena_leave, passing };
+    ProtobufCAllocator alloc = assay_arena_allocator(passing);
     const Mil__Operation *m = mil__operation__unpack(&alloc, packed->len, packed->data);
     assay_status s = ASSAY_OK;
     if (!m) s = assay_fail(r->err, ASSAY_E_INPUT, "an op cannot be decoded: the model is damaged");
     else if (!*m->type) s = assay_fail(r->err, ASSAY_E_INPUT, "an op has no type");
     else {
-        op->type = type_name(r, m->type);
+        op->type = assay_read_word(r, m->type);
         s = read_op_parts(r, m, op);
         if (s) assay_wrap(r->err, "op %s '%s'", m->type, m->n_outputs ? m->outputs[0]->name : "");
     }
@@ -201,7 +194,7 @@ assay_status assay_program_parse_model(const void *bytes, size_t len, const char
     if (s) return s;
     assay_program *p = assay_program_empty(what);
     assay_arena *passing = assay_arena_new();
-    ProtobufCAllocator alloc = { arena_take, arena_leave, passing };
+    ProtobufCAllocator alloc = assay_arena_allocator(passing);
     Mil__Model *m = mil__model__unpack(&alloc, len, bytes);
     assay_reader r = { .p = p, .model_dir = model_dir, .err = err };
     if (!m || !m->program) s = assay_fail(err, ASSAY_E_INPUT, "%s: the model is damaged: it cannot be decoded", what);

@@ -1,11 +1,20 @@
 /* Types and constants from their messages. */
 #include "program/read.h"
+#include "program/wire.h"
 #include "tensor/dtype.h"
 #include <string.h>
 
 enum { MAX_KEYS = 1024, MAX_TUPLE = 4096 };
 
 const char *assay_read_text(assay_reader *r, const char *s) { return s ? assay_arena_strdup(r->p->arena, s) : NULL; }
+
+const char *assay_read_word(assay_reader *r, const char *s) {
+    uint32_t h = 0;
+    for (const char *c = s; *c; c++) h = h * 31 + (unsigned char)*c;
+    const char **slot = &r->words[(h ^ h >> 6) & 63];
+    if (!*slot || strcmp(*slot, s)) *slot = assay_read_text(r, s);
+    return *slot;
+}
 
 /* ---- types */
 static bool read_dim(const Mil__Dimension *d, int64_t *out) {
@@ -47,32 +56,23 @@ static bool read_tensor_type(assay_reader *r, const Mil__TensorType *t, assay_mi
     return true;
 }
 
+static const assay_mil_type *read_type(assay_reader *r, const Mil__ValueType *t);
+
 static bool read_subs(assay_reader *r, assay_mil_type *out, int32_t kind, Mil__ValueType *const *subs, size_t n) {
     out->kind = kind;
     if (n > MAX_TUPLE) { assay_fail(r->err, ASSAY_E_INPUT, "a tuple of %zu types is too long", n); return false; }
     out->n_sub = (uint32_t)n;
     out->sub = assay_arena_alloc(r->p->arena, (n + 1) * sizeof *out->sub);
     for (size_t i = 0; i < n; i++)
-        if (!(out->sub[i] = assay_read_type(r, subs[i]))) return false;
+        if (!(out->sub[i] = read_type(r, subs[i]))) return false;
     return true;
 }
 
-/* A tensor type that stood here before is used again. */
-static const assay_mil_type *read_shared(assay_reader *r, const Mil__TensorType *t) {
-    assay_mil_type type = { 0 };
-    if (!read_tensor_type(r, t, &type)) return NULL;
-    uint32_t h = (uint32_t)type.dtype;
-    for (uint32_t i = 0; i < type.rank; i++) h = h * 31 + (uint32_t)type.dims[i];
-    const assay_mil_type **slot = &r->types[(h ^ h >> 8) & 255];
-    if (!*slot || !assay_type_equal(*slot, &type)) *slot = assay_arena_copy(r->p->arena, &type, sizeof type);
-    return *slot;
-}
-
-const assay_mil_type *assay_read_type(assay_reader *r, const Mil__ValueType *t) {
-    if (t && t->kind_case == MIL__VALUE_TYPE__KIND_TENSOR) return read_shared(r, t->tensor);
+static const assay_mil_type *read_type(assay_reader *r, const Mil__ValueType *t) {
     assay_mil_type *out = assay_arena_alloc(r->p->arena, sizeof *out);
     bool ok = false;
     switch (t ? t->kind_case : MIL__VALUE_TYPE__KIND__NOT_SET) {
+    case MIL__VALUE_TYPE__KIND_TENSOR: ok = read_tensor_type(r, t->tensor, out); break;
     case MIL__VALUE_TYPE__KIND_LIST:
         ok = read_subs(r, out, ASSAY_TYPE_LIST, &t->list->type, 1) && read_dim(t->list->length, &out->length);
         break;
@@ -86,6 +86,28 @@ const assay_mil_type *assay_read_type(assay_reader *r, const Mil__ValueType *t) 
     default: assay_fail(r->err, ASSAY_E_TYPE, "a value has no type"); break;
     }
     return ok ? out : NULL;
+}
+
+static const assay_mil_type *unpack_type(assay_reader *r, const ProtobufCBinaryData *packed) {
+    if (assay_wire_check(&mil__value_type__descriptor, packed->data, packed->len, "a type", r->err)) return NULL;
+    assay_arena *passing = assay_arena_new();
+    ProtobufCAllocator alloc = assay_arena_allocator(passing);
+    const Mil__ValueType *m = mil__value_type__unpack(&alloc, packed->len, packed->data);
+    const assay_mil_type *t = m ? read_type(r, m) : NULL;
+    if (!m) assay_fail(r->err, ASSAY_E_INPUT, "a type cannot be decoded: the model is damaged");
+    assay_arena_free(passing);
+    return t;
+}
+
+/* A type whose bytes stood here before is used again. */
+const assay_mil_type *assay_read_type(assay_reader *r, const ProtobufCBinaryData *packed) {
+    uint32_t h = 0;
+    for (size_t i = 0; i < packed->len; i++) h = h * 31 + packed->data[i];
+    assay_seen_type *slot = &r->types[(h ^ h >> 8) & 255];
+    if (slot->type && slot->len == packed->len && !memcmp(slot->bytes, packed->data, packed->len)) return slot->type;
+    const assay_mil_type *t = unpack_type(r, packed);
+    if (t) *slot = (assay_seen_type){ t, packed->len ? assay_arena_copy(r->p->arena, packed->data, packed->len) : "", packed->len };
+    return t;
 }
 
 /* ---- immediate tensors */
@@ -174,7 +196,7 @@ static bool read_tensor(assay_reader *r, const Mil__TensorValue *t, assay_mil_co
         }
         c->kind = ASSAY_CONST_STRINGS;
         c->n_strings = n;
-        const char **copies = assay_arena_alloc(r->p->arena, (n + 1) * sizeof *copies);
+        const char **copies = assay_arena_alloc(r->p->arena, n * sizeof *copies);
         for (size_t i = 0; i < n; i++) copies[i] = assay_read_text(r, t->strings->values[i]);
         c->strings = copies;
         return true;
@@ -226,7 +248,7 @@ static bool read_immediate(assay_reader *r, const Mil__Immediate *m, assay_mil_c
 
 const assay_mil_const *assay_read_const(assay_reader *r, const Mil__Value *v) {
     assay_mil_const *c = assay_arena_alloc(r->p->arena, sizeof *c);
-    if (!v || !(c->type = assay_read_type(r, v->type))) {
+    if (!v || !(c->type = assay_read_type(r, &v->type))) {
         if (!v) assay_fail(r->err, ASSAY_E_INPUT, "a value is missing");
         return NULL;
     }
@@ -246,7 +268,7 @@ assay_status assay_read_attrs(assay_reader *r, Mil__ValueEntry *const *list, siz
         if (!c) return assay_wrap(r->err, "attribute '%s'", list[i]->key);
         uint32_t k = 0;
         while (k < *n_out && strcmp((*out)[k].key, list[i]->key)) k++;
-        (*out)[k] = (assay_mil_attr){ assay_read_text(r, list[i]->key), c };
+        (*out)[k] = (assay_mil_attr){ assay_read_word(r, list[i]->key), c };
         if (k == *n_out) (*n_out)++;
     }
     return ASSAY_OK;

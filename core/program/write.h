@@ -15,7 +15,7 @@ void assay_blob_plan_free(assay_blob_plan *b);
 /* ---- encode_value.c, encode.c: messages in `arena`. Deterministic: map entries in key order. */
 /* `spec` = specification version written: the program's own, or what its opsets need when it came from text without one. */
 typedef struct assay_encoder { const assay_program *p; int32_t spec; assay_arena *arena; assay_blob_plan *blobs; } assay_encoder;
-Mil__ValueType *assay_encode_type(assay_encoder *e, const assay_mil_type *t);
+ProtobufCBinaryData assay_encode_type(assay_encoder *e, const assay_mil_type *t);   /* a packed ValueType message */
 Mil__Value *assay_encode_const(assay_encoder *e, const assay_mil_const *c);
 void assay_encode_attrs(assay_encoder *e, const assay_mil_attr *attrs, uint32_t n, Mil__ValueEntry ***out, size_t *n_out);
 Mil__Description *assay_encode_description(assay_encoder *e);
