@@ -1,6 +1,6 @@
 # Bit identity between levels, thread counts and processors: tests/identity/run.sh.
-add_executable(digests identity/digests.c)
-target_link_libraries(digests PRIVATE assay_kernels assay_core)
+add_executable(digests identity/digests.c identity/digests_latency.c)
+target_link_libraries(digests PRIVATE assay_parts_latency assay_kernels assay_core)
 set_target_properties(digests PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
 add_test(NAME identity COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/identity/run.sh $<TARGET_FILE:digests> ${CMAKE_SOURCE_DIR} ${CMAKE_BINARY_DIR})
 set_tests_properties(identity PROPERTIES LABELS unit TIMEOUT 300)

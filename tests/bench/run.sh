@@ -83,6 +83,18 @@ for p in "$public"/manga-siamese-opt-pkg/*.mlpackage "$public"/silero-256ms-mode
 done
 "$build/bench/bench_rules" generated "$((rounds < 5 ? rounds : 5))"
 
+# The latency gate's arithmetic on one core; scipy, where it is or can be installed, on the same differences.
+echo
+pin 0 "$build/bench/bench_stats" "$rounds"
+if ! /usr/bin/python3 -c 'import scipy' 2>/dev/null && command -v apt-get >/dev/null && [ "$(id -u)" = 0 ]; then
+    DEBIAN_FRONTEND=noninteractive apt-get install -y -qq python3-scipy >/dev/null 2>&1 || true
+fi
+if /usr/bin/python3 -c 'import scipy' 2>/dev/null; then
+    "$build/bench/bench_stats" data | OPENBLAS_NUM_THREADS=1 pin 0 /usr/bin/python3 "$here/peer_scipy.py" 5
+else
+    say "scipy left out: no python3-scipy"
+fi
+
 # How often the latency gate errs: 10,000 simulated experiments a cell. The one part that compares: exit 1 where the design's table is missed.
 echo
 "$build/bin/assay" calibrate latency --full

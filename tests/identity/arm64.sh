@@ -24,4 +24,8 @@ outputs "$build/there" >"$build/there.outputs"
 [ -s "$build/here.outputs" ] || { echo "nothing was computed"; exit 1; }
 cmp "$build/here.outputs" "$build/there.outputs" || exit 1
 "$assay" diff "$build/here" "$build/there"
-echo "$(wc -l <"$build/here.outputs") outputs and the receipt are the same"
+calibrate() { "$@" calibrate latency --runs 20 --only iid --only clocks --only designs --json; }
+calibrate "$assay" >"$build/here.calibration"
+calibrate "$qemu" "$build/build/bin/assay" >"$build/there.calibration"
+cmp "$build/here.calibration" "$build/there.calibration" || exit 1
+echo "$(wc -l <"$build/here.outputs") outputs, the receipt and the calibration of the latency gate are the same"

@@ -3,6 +3,7 @@
  * between instruction sets and processors; this program only prints.
  *   digests              the levels that this machine has
  *   digests LEVEL THREADS */
+#include "digests.h"
 #include "base/fmath.h"
 #include "ops/kernels/kernels.h"
 #include "tensor/generate.h"
@@ -22,12 +23,12 @@ static void *take(size_t bytes) {
     return p;
 }
 
-/* FNV-1a, 64 bits: libcrypto is not at hand for the cross build, and accidents are all this must notice. */
-static void show(const char *name, const void *data, size_t bytes) {
-    uint64_t h = 0xcbf29ce484222325u;
+uint64_t digest_add(uint64_t h, const void *data, size_t bytes) {
     for (const unsigned char *p = data; bytes > 0; p++, bytes--) h = (h ^ *p) * 0x100000001b3u;
-    printf("%s %016llx\n", name, (unsigned long long)h);
+    return h;
 }
+
+void show(const char *name, const void *data, size_t bytes) { printf("%s %016llx\n", name, (unsigned long long)digest_add(DIGEST_START, data, bytes)); }
 
 /* Reproducible numbers of both widths; one in `odd` is an end of the range or no number at all (0: none). */
 static void fill(float *f, double *d, size_t n, const char *label, unsigned odd) {
@@ -190,5 +191,6 @@ int main(int argc, char **argv) {
     show_attention("attention", 33, 65, 40, false), show_attention("attention_masked", 18, 47, 21, true);
     show_mini();
     show_functions();
+    show_latency();
     return 0;
 }

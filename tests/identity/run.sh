@@ -21,10 +21,13 @@ arm64() {
     command -v "$cross" >/dev/null || { echo "no $cross"; return 1; }
     command -v qemu-aarch64 >/dev/null || { echo "no qemu-aarch64"; return 1; }
     # Only what the program calls is linked (libcrypto is not needed): sections that nothing refers to are dropped.
+    # shellcheck disable=SC2046 # a list of files
     "$cross" -std=c11 -O2 -ffp-contract=off -fno-math-errno -D_DEFAULT_SOURCE -D_GNU_SOURCE -DASSAY_KERNELS_ARM -static \
         -ffunction-sections -fdata-sections -Wl,--gc-sections \
         -I"$source/core" -I"$source/core/include" -I"$source/plugins" -o "$build/digests-arm64" \
-        "$source/tests/identity/digests.c" "$source"/plugins/ops/kernels/dispatch.c "$source"/plugins/ops/kernels/portable.c \
+        "$source/tests/identity/digests.c" "$source/tests/identity/digests_latency.c" "$source/core/plugin/mathiface.c" \
+        $(for part in simulate decide interval order series resample dist report figures data; do echo "$source/plugins/gates/latency/$part.c"; done) \
+        "$source"/plugins/ops/kernels/dispatch.c "$source"/plugins/ops/kernels/portable.c \
         "$source"/plugins/ops/kernels/level_neon.c "$source"/core/base/fmath*.c "$source"/core/base/threads.c \
         "$source"/core/base/mem.c "$source"/core/base/error.c "$source"/core/tensor/generate.c "$source"/core/tensor/dtype.c \
         -lm -lpthread

@@ -30,7 +30,7 @@ void lat_data_free(lat_data *d);
 /* Names of the two arms, "" for none: which commands or benchmarks of a file to compare. */
 typedef struct lat_names { const char *control, *candidate; } lat_names;
 assay_status lat_read(const assay_evidence *ev, const lat_names *names, lat_data *out, assay_error *err);
-/* records.c, for the importers */
+/* data.c, for those who fill a lat_data */
 assay_status lat_fail(assay_error *err, const char *fmt, ...) __attribute__((format(printf, 2, 3)));   /* ASSAY_E_INPUT */
 lat_block *lat_add_block(lat_data *d);                               /* zeroed */
 void lat_add_duration(lat_data *d, bool candidate, double ms);

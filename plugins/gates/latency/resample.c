@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 static uint64_t stream_of(const assay_math_1 *m, const char *what, const char *seed) {
     char label[96];
@@ -11,23 +12,50 @@ static uint64_t stream_of(const assay_math_1 *m, const char *what, const char *s
     return m->stream(label);
 }
 
-/* floor(u n / 2^64) without a 128-bit type. */
-static size_t index_of(uint64_t u, uint64_t n) {
-    uint64_t lo = u & 0xffffffffu, hi = u >> 32;
-    return (size_t)((hi * n + ((lo * n) >> 32)) >> 32);
+/* Draw i of a stream, as the host's u64 gives it (SplitMix64 in counter form; the worked vectors pin it): a bootstrap takes ten million,
+ * and a call through the interface for each would cost more than the draw. */
+static inline uint64_t draw(uint64_t seed, uint64_t i) {
+    uint64_t z = seed + (i + 1) * 0x9E3779B97F4A7C15u;
+    z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9u;
+    z = (z ^ z >> 27) * 0x94D049BB133111EBu;
+    return z ^ z >> 31;
 }
+
+/* floor(u n / 2^64) for n below 2^32, without a 128-bit type. */
+static inline size_t index_of(uint64_t u, uint64_t n) { return (size_t)(((u >> 32) * n + (((u & 0xffffffffu) * n) >> 32)) >> 32); }
+
+/* `count` indices below n from draw `at` on. Whole numbers, so every instruction set gives the same; AVX-512 multiplies eight at a time. */
+#define INDICES_BODY { for (size_t i = 0; i < count; i++) out[i] = (uint32_t)index_of(draw(seed, at + i), n); }
+static void indices_portable(uint64_t seed, uint64_t at, size_t n, size_t count, uint32_t *restrict out) INDICES_BODY
+#if defined(__x86_64__) && defined(__GNUC__)
+__attribute__((target("avx512f,avx512dq"))) static void indices_avx512(uint64_t seed, uint64_t at, size_t n, size_t count, uint32_t *restrict out) INDICES_BODY
+static void indices(uint64_t seed, uint64_t at, size_t n, size_t count, uint32_t *out) {
+    if (__builtin_cpu_supports("avx512dq")) indices_avx512(seed, at, n, count, out);
+    else indices_portable(seed, at, n, count, out);
+}
+#else
+#define indices indices_portable
+#endif
 
 static lat_pair ends(double *t, size_t count, double p_lo, double p_hi) {
     lat_sort(t, count);
     return (lat_pair){ lat_quantile(t, count, p_lo), lat_quantile(t, count, p_hi) };
 }
 
+/* Sums of the resamples, each added in the order of its draws; four at a time, because one addition waits for the one before. */
+enum { LANES = 4, CHUNK = 256 };
 static void boot_sums(const assay_math_1 *m, const double *v, size_t n, const char *seed, uint32_t resamples, double *sums) {
     uint64_t s = stream_of(m, "boot", seed);
-    for (uint32_t b = 0; b < resamples; b++) {
-        double sum = 0.0;
-        for (size_t j = 0; j < n; j++) sum += v[index_of(m->u64(s, (uint64_t)b * n + j), n)];
-        sums[b] = sum;
+    uint32_t index[LANES][CHUNK];
+    for (uint32_t b = 0; b < resamples; b += LANES) {
+        double sum[LANES] = { 0 };
+        for (size_t from = 0; from < n; from += CHUNK) {
+            size_t count = n - from < CHUNK ? n - from : CHUNK;
+            for (uint32_t k = 0; k < LANES; k++) indices(s, (uint64_t)(b + k) * n + from, n, count, index[k]);
+            for (size_t j = 0; j < count; j++)
+                for (uint32_t k = 0; k < LANES; k++) sum[k] += v[index[k][j]];
+        }
+        for (uint32_t k = 0; k < LANES && b + k < resamples; k++) sums[b + k] = sum[k];
     }
 }
 
@@ -41,7 +69,7 @@ lat_pair lat_boot_mean(const assay_math_1 *m, const double *v, size_t n, const c
 }
 
 /* Order of the values, so that the median of a resample is found by counting ranks instead of sorting. */
-typedef struct ranked { double *sorted; size_t *rank, *count, n; } ranked;
+typedef struct ranked { double *sorted; uint32_t *rank, *count; size_t n; } ranked;
 typedef struct keyed { double v; size_t i; } keyed;
 static int by_value(const void *a, const void *b) {
     double x = ((const keyed *)a)->v, y = ((const keyed *)b)->v;
@@ -49,11 +77,11 @@ static int by_value(const void *a, const void *b) {
 }
 
 static ranked rank_values(const double *v, size_t n) {
-    ranked r = { lat_alloc(n, sizeof(double)), lat_alloc(n, sizeof(size_t)), lat_alloc(n, sizeof(size_t)), n };
+    ranked r = { lat_alloc(n, sizeof(double)), lat_alloc(n, sizeof(uint32_t)), lat_alloc(n, sizeof(uint32_t)), n };
     keyed *k = lat_alloc(n, sizeof *k);
     for (size_t i = 0; i < n; i++) k[i] = (keyed){ v[i], i };
     qsort(k, n, sizeof *k, by_value);
-    for (size_t i = 0; i < n; i++) r.sorted[i] = k[i].v, r.rank[k[i].i] = i;
+    for (size_t i = 0; i < n; i++) r.sorted[i] = k[i].v, r.rank[k[i].i] = (uint32_t)i;
     free(k);
     return r;
 }
@@ -62,15 +90,12 @@ static void ranked_free(ranked *r) { free(r->sorted), free(r->rank), free(r->cou
 
 /* Median of the counted resample; clears the counts. */
 static double counted_median(ranked *r) {
-    size_t lower = (r->n - 1) / 2, upper = r->n / 2, seen = 0;
-    double a = NAN, b = NAN;
-    for (size_t i = 0; i < r->n; i++) {
-        size_t c = r->count[i];
-        r->count[i] = 0;
-        if (c && lower >= seen && lower < seen + c) a = r->sorted[i];
-        if (c && upper >= seen && upper < seen + c) b = r->sorted[i];
-        seen += c;
-    }
+    size_t lower = (r->n - 1) / 2, upper = r->n / 2, seen = 0, i = 0;
+    while (seen + r->count[i] <= lower) seen += r->count[i++];
+    double a = r->sorted[i];
+    while (seen + r->count[i] <= upper) seen += r->count[i++];
+    double b = r->sorted[i];
+    memset(r->count, 0, r->n * sizeof *r->count);
     return a + (b - a) * 0.5;
 }
 
@@ -80,7 +105,7 @@ lat_pair lat_boot_median(const assay_math_1 *m, const double *v, size_t n, const
     double *t = lat_alloc(resamples, sizeof *t), tail = (1.0 - confidence) / 2.0;
     ranked r = rank_values(v, n);
     for (uint32_t b = 0; b < resamples; b++) {
-        for (size_t j = 0; j < n; j++) r.count[r.rank[index_of(m->u64(s, (uint64_t)b * n + j), n)]]++;
+        for (size_t j = 0; j < n; j++) r.count[r.rank[index_of(draw(s, (uint64_t)b * n + j), n)]]++;
         t[b] = counted_median(&r);
     }
     lat_pair p = ends(t, resamples, tail, 1.0 - tail);
@@ -101,15 +126,14 @@ lat_pair lat_block_boot(const assay_math_1 *m, const double *v, size_t n, size_t
         double sum = 0.0;
         size_t taken = 0;
         for (size_t k = 0; k < K; k++) {
-            size_t at = index_of(m->u64(s, (uint64_t)b * K + k), n);
+            size_t i = index_of(draw(s, (uint64_t)b * K + k), n);
             for (size_t j = 0; j < L && taken < n; j++, taken++) {
-                size_t i = (at + j) % n;
-                sum += v[i];
-                r.count[r.rank[i]]++;
+                if (median) r.count[r.rank[i]]++;
+                else sum += v[i];
+                i = i + 1 < n ? i + 1 : 0;
             }
         }
-        double med = counted_median(&r);
-        t[b] = median ? med : sum / (double)n;
+        t[b] = median ? counted_median(&r) : sum / (double)n;
     }
     lat_pair p = ends(t, resamples, tail, 1.0 - tail);
     ranked_free(&r);
@@ -147,14 +171,35 @@ lat_bca lat_bca_mean(const assay_math_1 *m, const double *v, size_t n, const cha
 /* ---- randomisation test under the design: orders balanced as realised within each process */
 typedef struct flips {
     const double *d; const bool *real; const uint32_t *process; size_t n;
-    bool *redrawn; double observed, *work; uint64_t hits, total;
+    bool *redrawn; double least, *work;          /* least: the observed abs(median), with room for rounding */
+    unsigned char *reaches;                      /* bit r: whether d reaches `least` with redrawn order r; with the other sign bit 1 - r */
+    uint64_t hits, total;
 } flips;
 
+static void flips_start(flips *f) {
+    f->redrawn = lat_alloc(f->n, sizeof *f->redrawn);
+    f->work = lat_alloc(f->n, sizeof *f->work);
+    f->reaches = lat_alloc(f->n, 1);
+    f->least = fabs(lat_median(f->d, f->n)) * (1.0 - 1e-12);
+    for (size_t i = 0; i < f->n; i++) {
+        unsigned plus = f->d[i] >= f->least, minus = -f->d[i] >= f->least;
+        f->reaches[i] = (unsigned char)(f->real[i] ? plus << 1 | minus : minus << 1 | plus);
+    }
+}
+
+/* Whether abs(median) reaches the observed one. Mostly that is clear from how many values lie beyond it: only where exactly half do
+ * is the median itself needed. */
 static void score(flips *f) {
-    for (size_t i = 0; i < f->n; i++) f->work[i] = f->redrawn[i] == f->real[i] ? f->d[i] : -f->d[i];
-    double stat = fabs(lat_median(f->work, f->n));
-    f->hits += stat >= f->observed * (1.0 - 1e-12);
+    size_t above = 0, below = 0, half = f->n / 2;
+    for (size_t i = 0; i < f->n; i++) {
+        above += f->reaches[i] >> f->redrawn[i] & 1;
+        below += f->reaches[i] >> !f->redrawn[i] & 1;
+    }
     f->total++;
+    if (above > half || below > half) f->hits++;
+    if (above > half || below > half || f->n % 2 || (above < half && below < half)) return;
+    for (size_t i = 0; i < f->n; i++) f->work[i] = f->redrawn[i] == f->real[i] ? f->d[i] : -f->d[i];
+    f->hits += fabs(lat_median_of(f->work, f->n)) >= f->least;
 }
 
 static size_t process_end(const flips *f, size_t from) {
@@ -200,12 +245,12 @@ static void enumerate(flips *f, size_t at, size_t end, size_t left) {
 }
 
 /* One random redraw: Fisher-Yates within each process. */
-static void redraw(const assay_math_1 *m, flips *f, uint64_t stream, uint64_t draw) {
+static void redraw(flips *f, uint64_t stream, uint64_t round) {
     for (size_t i = 0; i < f->n; i++) f->redrawn[i] = f->real[i];
     for (size_t from = 0; from < f->n;) {
         size_t end = process_end(f, from);
         for (size_t i = end - 1; i > from; i--) {
-            size_t j = from + index_of(m->u64(stream, draw * f->n + i), i - from + 1);
+            size_t j = from + index_of(draw(stream, round * f->n + i), i - from + 1);
             bool t = f->redrawn[i];
             f->redrawn[i] = f->redrawn[j];
             f->redrawn[j] = t;
@@ -215,39 +260,43 @@ static void redraw(const assay_math_1 *m, flips *f, uint64_t stream, uint64_t dr
 }
 
 double lat_randomisation_p(const assay_math_1 *m, const double *d, const bool *control_first, const uint32_t *process, size_t n, const char *seed) {
-    if (n == 0) return NAN;
-    flips f = { d, control_first, process, n, lat_alloc(n, sizeof(bool)), fabs(lat_median(d, n)), lat_alloc(n, sizeof(double)), 0, 0 };
+    if (n == 0 || isnan(lat_median(d, n))) return NAN;
+    flips f = { .d = d, .real = control_first, .process = process, .n = n };
     double p;
+    flips_start(&f);
     if (assignments(&f) <= 20000.0) {
         size_t end = process_end(&f, 0);
         enumerate(&f, 0, end, firsts(&f, 0, end));
         p = (double)f.hits / (double)f.total;
     } else {
         uint64_t stream = stream_of(m, "rand", seed);
-        for (uint64_t draw = 0; draw < 10000; draw++) {
-            redraw(m, &f, stream, draw);
+        for (uint64_t round = 0; round < 10000; round++) {
+            redraw(&f, stream, round);
             score(&f);
         }
         p = (1.0 + (double)f.hits) / (1.0 + (double)f.total);
     }
     free(f.redrawn);
     free(f.work);
+    free(f.reaches);
     return p;
+}
+
+/* Sum of d with the signs of one round: bit i of `word` for up to 64 values from d on. */
+static double signed_sum(const double *d, size_t n, uint64_t word, double sum) {
+    for (size_t i = 0; i < n; i++, word >>= 1) sum += word & 1 ? -d[i] : d[i];
+    return sum;
 }
 
 double lat_sign_flip_p(const assay_math_1 *m, const double *d, size_t n, const char *seed) {
     if (n == 0) return NAN;
     bool all = n <= 14;
-    uint64_t stream = stream_of(m, "flip", seed), rounds = all ? (uint64_t)1 << n : 10000, hits = 0;
-    double observed = 0.0;
-    for (size_t i = 0; i < n; i++) observed += d[i];
-    observed = fabs(observed) * (1.0 - 1e-12);
+    uint64_t stream = stream_of(m, "flip", seed), words = (n + 63) / 64, rounds = all ? (uint64_t)1 << n : 10000, hits = 0;
+    double observed = fabs(signed_sum(d, n, 0, 0.0)) * (1.0 - 1e-12);
+    if (isnan(observed)) return NAN;
     for (uint64_t r = 0; r < rounds; r++) {
         double sum = 0.0;
-        for (size_t i = 0; i < n; i++) {
-            uint64_t bit = all ? r >> i : m->u64(stream, r * ((n + 63) / 64) + i / 64) >> (i % 64);
-            sum += bit & 1 ? -d[i] : d[i];
-        }
+        for (uint64_t w = 0; w < words; w++) sum = signed_sum(d + 64 * w, w + 1 < words ? 64 : n - 64 * w, all ? r : draw(stream, r * words + w), sum);
         hits += fabs(sum) >= observed;
     }
     return all ? (double)hits / (double)rounds : (1.0 + (double)hits) / (1.0 + (double)rounds);

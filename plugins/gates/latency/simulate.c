@@ -2,6 +2,7 @@
  * timer, and a gain that is known. */
 #include "calibrate.h"
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { HALF = 2 };                               /* predictions of an arm in an ABBA block */
@@ -118,7 +119,7 @@ static void draw_orders(world *w, bool *first, size_t n) {
 void lat_simulate(const assay_math_1 *m, const lat_condition *c, size_t n, double effect_ms, uint64_t seed, lat_data *out) {
     world w = { .m = m, .c = c, .seed = seed, .total = (double)n * (c->recorded ? 2.0 : 4.0) };
     uint32_t processes = c->recorded ? 1 : LAT_SIM_PROCESSES;
-    bool first[128];
+    bool *first = lat_alloc(n, sizeof *first);
     *out = (lat_data){ .paired = true, .order_recorded = true, .alternating = c->recorded, .processes = processes };
     out->blocks = lat_alloc(n, sizeof *out->blocks);
     out->control = lat_alloc(HALF * n, sizeof *out->control);
@@ -135,6 +136,7 @@ void lat_simulate(const assay_math_1 *m, const lat_condition *c, size_t n, doubl
             w.wander = step_ar1(&w, w.wander, c->wander_phi, c->wander_ms);
         }
     }
+    free(first);
 }
 
 void lat_sim_series(const assay_math_1 *m, const lat_condition *c, size_t n, uint64_t seed, double *out) {
