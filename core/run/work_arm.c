@@ -52,8 +52,10 @@ static uint64_t fact_ns(const assay_json *facts, const char *key) {
     return v >= 0 && assay_streq(assay_json_string(row, "unit", ""), "ns") ? (uint64_t)v : 0;
 }
 
-/* A value by name that is computed at the top level of the function. */
+/* An input, or a value that is computed at the top level of the function. */
 static assay_mil_value *value_of(const assay_mil_function *f, const char *name, assay_ptrs *names) {
+    for (uint32_t i = 0; i < f->n_inputs; i++)
+        if (assay_streq(f->inputs[i]->name, name)) return f->inputs[i];
     for (uint32_t i = 0; i < f->block->n_ops; i++)
         for (uint32_t k = 0; k < f->block->ops[i]->n_outs; k++) {
             assay_mil_value *v = f->block->ops[i]->outs[k];

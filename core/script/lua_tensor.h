@@ -21,4 +21,12 @@ void assay_lua_push_borrowed(lua_State *L, const assay_tensor *t);
 uint32_t assay_lua_check_shape(lua_State *L, int idx, const char *who, int64_t shape[ASSAY_RANK_MAX]);
 /* Reads a dtype name at `idx`; `def` when absent. Raises. */
 int32_t assay_lua_check_dtype(lua_State *L, int idx, int32_t def);
+/* Methods (lua_elementwise.c). t:plus(x): x a number or a tensor whose axes of size 1 are repeated. t:lowest(axis), t:highest(axis)
+ * keep the axis with size 1. t:beyond(low, high): the largest distance by which an element lies outside. t:row_norm(): the largest
+ * Euclidean norm along the last axis. NaN stays NaN. */
+int assay_lua_tensor_plus(lua_State *L);
+int assay_lua_tensor_lowest(lua_State *L);
+int assay_lua_tensor_highest(lua_State *L);
+int assay_lua_tensor_beyond(lua_State *L);
+int assay_lua_tensor_row_norm(lua_State *L);
 #endif

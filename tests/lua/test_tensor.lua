@@ -32,6 +32,27 @@ function T.comparisons()
   t.fails(function() a:max_abs_diff(a:slice(0, 0, 1)) end, "shapes differ, [2,3] and [1,3]")
 end
 
+function T.sums_repeat_axes_of_size_one()
+  local a = small()
+  t.equal(a:plus(1):at(1, 2), a:at(1, 2) + 1)
+  local row = a:slice(0, 1, 1)
+  t.equal(a:plus(row):at(0, 2), a:at(0, 2) + a:at(1, 2))
+  t.fails(function() a:slice(0, 0, 1):plus(a) end, "does not fit")
+end
+
+function T.extremes_and_bounds_see_nan()
+  local a = small()
+  local low, high = a:lowest(0), a:highest(0)
+  t.equal(low.shape[1], 1)
+  t.equal(a:beyond(low, high), 0)
+  t.equal(a:plus(0.5):beyond(low, high), 0.5)
+  t.equal(a:scale(0):plus(3):slice(1, 0, 1):concat(a:scale(0):plus(4):slice(1, 0, 1), 1):row_norm(), 5)
+  local nan = assay.full({ value = 0 / 0, shape = { 2, 3 }, dtype = "fp32" }):tensor()
+  local outside, norm, most = nan:beyond(low, high), nan:row_norm(), nan:highest(1):at(0, 0)
+  t.ok(outside ~= outside and norm ~= norm and most ~= most)
+  t.fails(function() a:lowest(2) end, "no such axis")
+end
+
 function T.errors_are_said()
   local a = small()
   t.fails(function() a:slice(2, 0, 1) end, "no such axis")

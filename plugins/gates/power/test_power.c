@@ -1,6 +1,7 @@
 /* The power gate: what each kind of fixture can show, and that one able fixture of a set is enough. */
 #include "base/fmath.h"
 #include "unit/gate_pair.h"
+#include "base/fmath.h"
 
 enum { B = 2, H = 2, S = 24, E = 16, N = B * H * S * E };
 static const int64_t shape[] = {B, H, S, E};
