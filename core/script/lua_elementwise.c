@@ -1,5 +1,6 @@
 /* Tensor methods that make tensors and figures element by element: sums with repeated axes, extremes along an axis, bounds. */
 #include "script/lua_tensor.h"
+#include "metrics/metrics.h"
 #include <math.h>
 
 static const assay_tensor *check(lua_State *L, int idx) {
@@ -100,5 +101,23 @@ int assay_lua_tensor_row_norm(lua_State *L) {
         if (isnan(worst)) break;
     }
     lua_pushnumber(L, sqrt(worst));
+    return 1;
+}
+
+static void set_figure(lua_State *L, const char *key, double v) {
+    lua_pushnumber(L, v);
+    lua_setfield(L, -2, key);
+}
+
+int assay_lua_tensor_agreement(lua_State *L) {
+    const assay_tensor *candidate = check(L, 1), *reference = check(L, 2);
+    assay_pair_stats s = {.struct_size = sizeof s};
+    assay_error err;
+    if (assay_metrics_pair(reference, candidate, -1, &s, &err)) return assay_lua_fail(L, ASSAY_E_INPUT, NULL, "agreement: %s", err.message);
+    lua_createtable(L, 0, 5);
+    set_figure(L, "psnr_db", s.psnr_db), set_figure(L, "snr_db", s.snr_db);
+    set_figure(L, "cosine", s.cosine), set_figure(L, "gain", s.gain);
+    lua_pushboolean(L, s.identical != 0);
+    lua_setfield(L, -2, "identical");
     return 1;
 }

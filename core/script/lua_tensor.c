@@ -291,7 +291,8 @@ static const luaL_Reg methods[] = { { "slice", m_slice }, { "select", m_select }
     { "permute", m_permute }, { "at", m_at }, { "max_abs_diff", m_max_abs_diff }, { "max_abs", m_max_abs }, { "equals", m_equals }, { "finite", m_finite },
     { "sum", m_sum }, { "scale", m_scale }, { "choose", m_choose }, { "concat", m_concat }, { "digest", m_digest },
     { "plus", assay_lua_tensor_plus }, { "lowest", assay_lua_tensor_lowest }, { "highest", assay_lua_tensor_highest },
-    { "beyond", assay_lua_tensor_beyond }, { "row_norm", assay_lua_tensor_row_norm }, { NULL, NULL } };
+    { "beyond", assay_lua_tensor_beyond }, { "row_norm", assay_lua_tensor_row_norm },
+    { "agreement", assay_lua_tensor_agreement }, { NULL, NULL } };
 
 static int property(lua_State *L) {
     assay_tensor *t = check(L, 1);

@@ -23,10 +23,12 @@ uint32_t assay_lua_check_shape(lua_State *L, int idx, const char *who, int64_t s
 int32_t assay_lua_check_dtype(lua_State *L, int idx, int32_t def);
 /* Methods (lua_elementwise.c). t:plus(x): x a number or a tensor whose axes of size 1 are repeated. t:lowest(axis), t:highest(axis)
  * keep the axis with size 1. t:beyond(low, high): the largest distance by which an element lies outside. t:row_norm(): the largest
- * Euclidean norm along the last axis. NaN stays NaN. */
+ * Euclidean norm along the last axis. candidate:agreement(reference): { psnr_db, snr_db, cosine, gain, identical }, in float64, the
+ * peak from the reference. NaN stays NaN; undefined figures are NaN. */
 int assay_lua_tensor_plus(lua_State *L);
 int assay_lua_tensor_lowest(lua_State *L);
 int assay_lua_tensor_highest(lua_State *L);
 int assay_lua_tensor_beyond(lua_State *L);
 int assay_lua_tensor_row_norm(lua_State *L);
+int assay_lua_tensor_agreement(lua_State *L);
 #endif
