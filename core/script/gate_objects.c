@@ -78,11 +78,16 @@ static int e_program(lua_State *L) {             /* ev:program(role [, label]): 
     return 1;
 }
 
-static int e_graph(lua_State *L) {               /* ev:graph(role [, label]): ops, values and uses as tables (script/lua_graph.h) */
+/* ev:graph(role [, label]): ops, values and uses as tables (script/lua_graph.h). Only of a valid program, so that whoever walks it
+ * finds the arguments that an op must have. */
+static int e_graph(lua_State *L) {
     assay_gate_call *c = call_of(L, "evidence");
     const char *role = luaL_checkstring(L, 2);
     assay_item item = find_item(L, c, role, luaL_optstring(L, 3, NULL));
     if (!item.program) return assay_lua_fail(L, ASSAY_E_TYPE, NULL, "the evidence for %s is no program", role);
+    assay_error err;
+    assay_status st = assay_program_validate(item.program, 1, &err);
+    if (st) return assay_lua_fail(L, st, "", "the program is not valid: %s", err.message);
     assay_lua_push_graph(L, item.program);
     return 1;
 }

@@ -1,4 +1,5 @@
 -- Names and sets of functions, and the sizes that an export declares.
+local flow = require "rules.flow"
 local classifier = require "rules.classifier"
 
 local NE, BOTH = { "neural-engine" }, { "neural-engine", "gpu" }
@@ -23,8 +24,6 @@ end
 
 local signatures = { load_embeddings = { 0, 1, "() -> table" }, gather_embeddings = { 2, 1, "(tokens, table) -> embeddings" } }
 local entries = { "load_embeddings", "gather_embeddings", "extend", "prompt_opt" }
-
-local function power_of_two(n) return n > 0 and n & (n - 1) == 0 end
 
 return {
   { id = "entrypoint_names", rows = { "M190", "M191", "M192", "M193", "M194", "M208", "M233" }, severity = "error", profiles = BOTH,
@@ -99,7 +98,7 @@ return {
     check = function(graph, say)
       for _, entry in ipairs(family(graph, "prompt_opt")) do
         local n = entry.length
-        if n and (n < 32 or not power_of_two(n)) then say(("chunks of %d"):format(n), entry.fn) end
+        if n and (n < 32 or not flow.is_power_of_two(n)) then say(("chunks of %d"):format(n), entry.fn) end
       end
     end },
 

@@ -212,6 +212,9 @@ function flow.shape_text(v)
   return "[" .. table.concat(list, ", ") .. "]"
 end
 
+function flow.is_power_of_two(n) return n > 0 and n & (n - 1) == 0 end
+
+-- Product of list[from .. to], all of it by default.
 function flow.product(list, from, to)
   local n = 1
   for i = from or 1, to or #list do n = n * list[i] end

@@ -4,8 +4,6 @@ local flow = require "rules.flow"
 local NE = { "neural-engine" }
 local bytes_of = { fp16 = 2, bf16 = 2, fp32 = 4, fp64 = 8, int8 = 1, uint8 = 1 }
 
-local function power_of_two(n) return n > 0 and n & (n - 1) == 0 end
-
 local function boundary(fn)
   local list = {}
   for _, v in ipairs(fn.inputs) do list[#list + 1] = v end
@@ -107,7 +105,7 @@ return {
     each = "fn",
     check = function(fn, say)
       each_boundary(fn, function(v, last, bytes)
-        if last * bytes % 64 == 0 and last % 64 ~= 0 and not power_of_two(last) then say(("%s: %d"):format(flow.shape_text(v), last), v) end
+        if last * bytes % 64 == 0 and last % 64 ~= 0 and not flow.is_power_of_two(last) then say(("%s: %d"):format(flow.shape_text(v), last), v) end
       end)
     end },
 
