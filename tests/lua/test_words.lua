@@ -20,7 +20,7 @@ end
 
 function T.rejects_wrong_choice()
   t.fails(function() arm { name = "a", role = "candidat", build = build } end,
-    "arm \"a\".role: expected control, candidate, negative or must_fail, got string \"candidat\" (did you mean 'candidate'?)")
+    "arm \"a\".role: expected control, candidate, negative, must_fail or mutant, got string \"candidat\" (did you mean 'candidate'?)")
   t.fails(function() fixture { name = "f", inputs = { x = "x.npy" }, use = { "ded" } } end, "fixture \"f\".use: expected finite, dead")
 end
 
