@@ -103,8 +103,9 @@ static int run(const assay_args *a) {
     char *dir = NULL, *host = NULL;
     assay_json *receipt = NULL;
     assay_error err = {0};
-    const char *backend = assay_arg(a, "backend");   /* asked for before any work is done */
-    assay_status st = !backend || assay_registry_backend(p.registry, backend, &err) ? ASSAY_OK : ASSAY_E_USAGE;
+    assay_cli_place place;
+    assay_status st = assay_cli_place_open(a, p.registry, &place, &err);      /* refused before any work is done */
+    if (st == ASSAY_OK) assay_cli_place_free(&place);
     if (st == ASSAY_OK) st = settle_dir(a, &p.options, &dir, &err);
     if (st == ASSAY_OK) st = drive(a, dir, &p, &host, &receipt, &err);
     assay_progress_close(&p.view);

@@ -24,18 +24,19 @@ static int run(const assay_args *a) {
     assay_registry *r = assay_cli_registry(a);
     assay_plan p = {0};
     assay_supervisor s;
-    char *host = NULL;
+    assay_cli_place place;
     assay_error err = {0};
     assay_json *out = assay_json_object(), *rows = assay_json_set(out, "trials", assay_json_array());
     assay_json_set_string(out, "schema", "assay-collected/1");
-    assay_status st = assay_plan_load(a->pos[0], &p, &err);
-    if (st == ASSAY_OK) st = assay_cli_supervisor(a, &p, r, &s, &host, &err);
+    assay_status st = assay_cli_place_open(a, r, &place, &err);
+    if (st == ASSAY_OK) st = assay_plan_load(a->pos[0], &p, &err);
+    if (st == ASSAY_OK) st = assay_cli_supervisor(a, &p, r, &place, &s, &err);
     for (int i = 1; st == ASSAY_OK && i < a->n_pos; i++) st = one(a, &s, a->pos[i], rows, &err);
     if (st == ASSAY_OK && a->json) assay_cli_print_json(out);
     assay_json_free(out);
     assay_plan_free(&p);
     assay_registry_free(r);
-    free(host);
+    assay_cli_place_free(&place);
     return st == ASSAY_OK ? ASSAY_EXIT_OK : assay_cli_fail(a, &err);
 }
 

@@ -5,7 +5,8 @@
 #include <stdlib.h>
 
 static const assay_opt opts[] = {
-    {"backend", 0, "NAME", "backend whose evidence is looked for (default reference)", false},
+    {"backend", 0, "NAME", "backend whose evidence is looked for (default reference; simulated with --device)", false},
+    {"device", 0, "PROFILE", "simulated device whose evidence is looked for", false},
     {"host", 0, "NAME", "short name of the machine (default: hardware model, OS build, backend)", false},
     {"long", 'l', NULL, "kind, arm and fixture beside each id", false},
     {NULL, 0, NULL, NULL, false},
@@ -33,15 +34,17 @@ static int run(const assay_args *a) {
     assay_plan p = {0};
     assay_error err = {0};
     assay_json *jobs = NULL;
-    const char *backend = assay_arg(a, "backend"), *named = assay_arg(a, "host");
-    char *host = named ? assay_xstrdup(named) : assay_host_name(backend ? backend : "reference");
-    assay_status st = assay_plan_load(a->pos[0], &p, &err);
-    if (st == ASSAY_OK) st = assay_drive_missing(&p, host, a->gate_path, &jobs, &err);
+    assay_registry *r = assay_cli_registry(a);
+    assay_cli_place place;
+    assay_status st = assay_cli_place_open(a, r, &place, &err);
+    if (st == ASSAY_OK) st = assay_plan_load(a->pos[0], &p, &err);
+    if (st == ASSAY_OK) st = assay_drive_missing(&p, place.host, a->gate_path, &jobs, &err);
     for (size_t i = 0; st == ASSAY_OK && i < assay_json_len(jobs); i++) st = assay_job_write(&p, assay_json_at(jobs, i), &err);
     if (st == ASSAY_OK) print_jobs(a, jobs);
     assay_json_free(jobs);
     assay_plan_free(&p);
-    free(host);
+    assay_cli_place_free(&place);
+    assay_registry_free(r);
     return st == ASSAY_OK ? ASSAY_EXIT_OK : assay_cli_fail(a, &err);
 }
 

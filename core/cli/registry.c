@@ -1,6 +1,7 @@
 /* The registry that every subcommand works with: what is linked in, then the plugins of the search path. */
 #include "cli/cli.h"
 #include "backends/reference/exec.h"
+#include "backends/simulated/backend.h"
 #include "base/fs.h"
 #include "base/names.h"
 #include "ops/builtin.h"
@@ -11,8 +12,9 @@
 assay_registry *assay_cli_registry(const assay_args *a) {
     assay_registry *r = assay_registry_new();
     assay_ops_register();
-    /* First, and therefore not to be replaced from a search path: it is the oracle. */
+    /* First, and therefore not to be replaced from a search path: the oracle, and what must never pass for a device. */
     assay_registry_add_backend(r, &assay_reference_backend, ASSAY_ORIGIN_REFERENCE);
+    assay_registry_add_simulated(r, &assay_simulated_backend, assay_simulated_last_ns);
     assay_registry_load_all(r, a->gate_path);
     return r;
 }

@@ -37,11 +37,17 @@ void assay_cli_planning_close(assay_planning *s) { assay_registry_free(s->regist
 assay_status assay_cli_drive(const assay_args *a, const char *dir, assay_planning *s, char **host, assay_json **receipt, assay_error *err) {
     assay_plan plan;
     assay_drive d = {.progress = &s->progress};
-    assay_status st = assay_plan_load(dir, &plan, err);
+    assay_cli_place place;
+    assay_status st = assay_cli_place_open(a, s->registry, &place, err);
     if (st != ASSAY_OK) return st;
-    st = assay_cli_supervisor(a, &plan, s->registry, &d.supervisor, host, err);
-    if (st == ASSAY_OK) st = assay_drive_run(&d, receipt, err);
-    assay_plan_free(&plan);
+    st = assay_plan_load(dir, &plan, err);
+    if (st == ASSAY_OK) {
+        st = assay_cli_supervisor(a, &plan, s->registry, &place, &d.supervisor, err);
+        if (st == ASSAY_OK) st = assay_drive_run(&d, receipt, err);
+        if (st == ASSAY_OK) *host = assay_xstrdup(place.host);
+        assay_plan_free(&plan);
+    }
+    assay_cli_place_free(&place);
     return st;
 }
 
@@ -55,28 +61,13 @@ static assay_status number_option(const assay_args *a, const char *name, double 
     return ASSAY_OK;
 }
 
-static assay_status check_device(const assay_backend_type *b, const char *device, assay_error *err) {
-    if (!device) return ASSAY_OK;
-    for (const assay_param *p = b->backend->params; p && p->name; p++)
-        if (assay_streq(p->name, "device")) return ASSAY_OK;
-    return assay_fail(err, ASSAY_E_USAGE, "--device: backend '%s' has no device profiles", b->backend->name);
-}
-
-assay_status assay_cli_supervisor(const assay_args *a, const assay_plan *p, const assay_registry *r, assay_supervisor *s, char **host, assay_error *err) {
-    const char *backend = assay_arg(a, "backend"), *name = assay_arg(a, "host");
+assay_status assay_cli_supervisor(const assay_args *a, const assay_plan *p, const assay_registry *r, const assay_cli_place *place, assay_supervisor *s, assay_error *err) {
     double threads = 0, timeout_s = 0;
-    if (!backend) backend = "reference";
-    const assay_backend_type *b = assay_registry_backend(r, backend, err);
-    if (!b) return ASSAY_E_USAGE;
-    assay_status st = check_device(b, assay_arg(a, "device"), err);
-    if (st == ASSAY_OK) st = number_option(a, "threads", 1024, &threads, err);
+    assay_status st = number_option(a, "threads", 1024, &threads, err);
     if (st == ASSAY_OK) st = number_option(a, "timeout", 1e7, &timeout_s, err);
-    if (st == ASSAY_OK && name && !assay_is_plain_name(name))
-        st = assay_fail(err, ASSAY_E_USAGE, "--host: '%s' cannot name a folder (letters, digits, _ . -; at most 64)", name);
     if (st != ASSAY_OK) return st;
-    *host = name ? assay_xstrdup(name) : assay_host_name(backend);
-    *s = (assay_supervisor){.plan = p, .host = *host, .backend = backend, .device = assay_arg(a, "device"), .gate_path = a->gate_path, .registry = r,
-                            .threads = (uint32_t)threads, .timeout_s = timeout_s, .cancel = assay_cli_catch_interrupts()};
+    *s = (assay_supervisor){.plan = p, .host = place->host, .backend = place->backend, .device = place->device, .device_identity = place->device_identity,
+                            .gate_path = a->gate_path, .registry = r, .threads = (uint32_t)threads, .timeout_s = timeout_s, .cancel = assay_cli_catch_interrupts()};
     return ASSAY_OK;
 }
 

@@ -7,12 +7,16 @@
 
 /* Options of run and trial that say where and how a trial runs. */
 #define ASSAY_TRIAL_OPTS                                                                                                                        \
-    {"backend", 0, "NAME", "backend that runs the arms (default reference; 'assay backends' lists them)", false},                               \
-    {"device", 0, "PROFILE", "device profile of that backend", false},                                                                          \
+    {"backend", 0, "NAME", "backend that runs the arms (default reference; simulated with --device; 'assay backends' lists them)", false},       \
+    {"device", 0, "PROFILE", "device to imitate: a profile of configs/devices by name, or a .lua file", false},                                 \
     {"host", 0, "NAME", "short name of this machine in the evidence (default: hardware model, OS build, backend)", false},                      \
     {"threads", 0, "N", "threads of one worker (default: all cores); results do not depend on it", false},                                      \
     {"timeout", 0, "SECONDS", "a worker that takes longer is stopped and recorded (default 600)", false}
 
+/* Where trials run: --backend, --device and --host put together and checked. */
+typedef struct assay_cli_place { const char *backend, *device; char *host; assay_json *device_identity; } assay_cli_place;
+assay_status assay_cli_place_open(const assay_args *a, const assay_registry *r, assay_cli_place *out, assay_error *err);
+void assay_cli_place_free(assay_cli_place *p);
 /* What plans and runs an experiment: the options --out and --set, the registry, and the progress line of both. */
 typedef struct assay_planning {
     const char *set[256];
@@ -25,8 +29,8 @@ void assay_cli_planning_open(const assay_args *a, assay_planning *s);
 void assay_cli_planning_close(assay_planning *s);
 /* Judge and trials in turns on a planned directory. *host and *receipt: caller frees. */
 assay_status assay_cli_drive(const assay_args *a, const char *dir, assay_planning *s, char **host, assay_json **receipt, assay_error *err);
-/* Checks backend, device, host, threads, timeout and fills in the supervisor. *host: caller frees. */
-assay_status assay_cli_supervisor(const assay_args *a, const assay_plan *p, const assay_registry *r, assay_supervisor *s, char **host, assay_error *err);
+/* Checks threads and timeout and fills in the supervisor; `place` must outlive it. */
+assay_status assay_cli_supervisor(const assay_args *a, const assay_plan *p, const assay_registry *r, const assay_cli_place *place, assay_supervisor *s, assay_error *err);
 /* The host to judge or report: --host, or the only one with evidence. Caller frees. */
 assay_status assay_cli_host(const assay_args *a, const assay_plan *p, char **host, assay_error *err);
 /* receipt.<host>.json of a run directory; an absent one is a refusal that says what writes it. Caller frees. */

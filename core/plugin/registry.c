@@ -68,14 +68,15 @@ void assay_registry_add_gate(assay_registry *r, const assay_gate_type *g) {
     qsort(r->gates.items, r->gates.len, sizeof *r->gates.items, by_gate_name);
 }
 
-static void add_backend(assay_registry *r, const assay_backend *b, const char *path, int32_t origin, const char *sha256) {
+/* NULL: the name was taken. */
+static assay_backend_type *add_backend(assay_registry *r, const assay_backend *b, const char *path, int32_t origin, const char *sha256) {
     assay_backend_type *old = find_backend(r, b->name);
     if (old) {
         if (old->backend != b)
             assay_registry_refuse(r, path,
                                   assay_arena_printf(r->arena, "backend '%s' is already there from %s", b->name,
                                                      *old->path ? old->path : "this program"));
-        return;
+        return NULL;
     }
     assay_backend_type *t = assay_arena_alloc(r->arena, sizeof *t);
     t->backend = b;
@@ -84,10 +85,16 @@ static void add_backend(assay_registry *r, const assay_backend *b, const char *p
     if (sha256) memcpy(t->sha256, sha256, sizeof t->sha256);
     assay_ptrs_push(&r->backends, t);
     qsort(r->backends.items, r->backends.len, sizeof *r->backends.items, by_backend_name);
+    return t;
 }
 
 void assay_registry_add_backend(assay_registry *r, const assay_backend *b, int32_t origin) {
     add_backend(r, b, "", origin, NULL);
+}
+
+void assay_registry_add_simulated(assay_registry *r, const assay_backend *b, uint64_t (*last_ns)(void *session)) {
+    assay_backend_type *t = add_backend(r, b, "", ASSAY_ORIGIN_SIMULATED, NULL);
+    if (t) t->last_ns = last_ns;
 }
 
 /* ---- a C gate behind the common type: ctx is its descriptor */

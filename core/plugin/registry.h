@@ -18,7 +18,10 @@ typedef struct assay_gate_type {
     void (*destroy)(const struct assay_gate_type *, void *self);
     void *ctx;
 } assay_gate_type;
-typedef struct assay_backend_type { const assay_backend *backend; const char *path; int32_t origin; /* ASSAY_ORIGIN_... */ char sha256[65]; } assay_backend_type;
+typedef struct assay_backend_type {
+    const assay_backend *backend; const char *path; int32_t origin; /* ASSAY_ORIGIN_... */ char sha256[65];
+    uint64_t (*last_ns)(void *session);          /* simulated: the invented duration of the last predict; NULL: the clock tells */
+} assay_backend_type;
 typedef struct assay_refusal { const char *path, *why; } assay_refusal;
 
 /* Empty; the core's interfaces are provided from here on. */
@@ -30,6 +33,8 @@ void assay_registry_load_all(assay_registry *r, const char *gate_path);
 assay_status assay_registry_load_file(assay_registry *r, const char *path, assay_error *err);
 void assay_registry_add_gate(assay_registry *r, const assay_gate_type *g);           /* copied */
 void assay_registry_add_backend(assay_registry *r, const assay_backend *b, int32_t origin);
+/* Its origin is simulated. */
+void assay_registry_add_simulated(assay_registry *r, const assay_backend *b, uint64_t (*last_ns)(void *session));
 const assay_gate_type *assay_registry_gate(const assay_registry *r, const char *name, assay_error *err);       /* did-you-mean, refusal's reason */
 const assay_backend_type *assay_registry_backend(const assay_registry *r, const char *name, assay_error *err);
 size_t assay_registry_gates(const assay_registry *r, const assay_gate_type *const **list);                      /* sorted by name */

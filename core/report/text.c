@@ -19,6 +19,21 @@ const char *assay_text_color(const char *verdict, bool color) {
 }
 static const char *plain(bool color) { return color ? "\033[0m" : ""; }
 
+/* "simulated (C)": the weakest grade among the rules of the profile that the evidence rests on. */
+static const char *origin_text(const assay_json *row, char out[80]) {
+    const char *origin = str(row, "origin"), *grade = str(row, "grade");
+    snprintf(out, 80, "%s%s%s%s", *origin ? origin : "-", *grade ? " (" : "", grade, *grade ? ")" : "");
+    return out;
+}
+
+/* What was imitated, once per profile. */
+static void simulated_lines(const assay_json *r, assay_buf *out) {
+    for (const assay_json *id = assay_json_first(assay_json_get(r, "identity")); id; id = assay_json_next(id))
+        if (*str(id, "profile.id"))
+            assay_buf_printf(out, "simulated device %s, profile %.12s: a rehearsal on this machine, no evidence about a device; its seconds are invented\n",
+                             str(id, "profile.id"), str(id, "profile.sha256"));
+}
+
 void assay_report_headline(const assay_json *r, bool color, assay_buf *out) {
     const char *verdict = str(r, "verdict");
     assay_buf_printf(out, "%s%s%s  standing %s", assay_text_color(verdict, color), verdict, plain(color), str(r, "standing"));
@@ -50,7 +65,8 @@ static void machine_figures(const assay_json *row, assay_buf *out) {
         const assay_json *v = assay_json_get(assay_json_get(metrics, figures[i].group), figures[i].name);
         if (assay_json_kind(v) == ASSAY_J_NUMBER) assay_buf_printf(&line, "%s%s %.4g", line.len ? ", " : "", figures[i].label, assay_json_value(v));
     }
-    if (line.len) assay_buf_printf(out, "%14sthis machine, for information: %s\n", "", line.data);
+    const char *whose = assay_streq(str(row, "origin"), "simulated") ? "simulated device" : "this machine, for information";
+    if (line.len) assay_buf_printf(out, "%14s%s: %s\n", "", whose, line.data);
     assay_buf_free(&line);
 }
 
@@ -70,9 +86,10 @@ static void gate_table(const assay_json *r, bool color, assay_buf *out) {
     assay_buf_printf(out, "\n%-13s %-14s %-13s %-18s %s\n", "gate", "arm", "verdict", "origin", "why");
     for (size_t i = 0; i < assay_json_len(rows); i++) {
         const assay_json *row = assay_json_at(rows, i);
-        const char *printed = str(row, "printed"), *origin = str(row, "origin");
+        const char *printed = str(row, "printed");
+        char origin[80];
         assay_buf_printf(out, "%-13s %-14s %s%-13s%s %-18s ", str(row, "gate"), str(row, "arm"), assay_text_color(printed, color), printed, plain(color),
-                         *origin ? origin : "-");
+                         origin_text(row, origin));
         size_t reasons = assay_json_len(assay_json_get(row, "reasons")) + assay_json_len(assay_json_get(assay_json_get(row, "validity"), "reasons"));
         if (reasons <= 1) first_reason(row, out);
         assay_buf_char(out, '\n');
@@ -162,6 +179,7 @@ static void missing_line(const assay_json *r, assay_buf *out) {
 void assay_report_text(const assay_json *r, bool color, assay_buf *out) {
     assay_buf_printf(out, "%s: ", str(r, "experiment"));
     assay_report_headline(r, color, out);
+    simulated_lines(r, out);
     gate_table(r, color, out);
     assay_text_figures(r, out);
     must_fail_lines(r, out);

@@ -186,6 +186,7 @@ static assay_status add_trial(assay_gather *g, const assay_need *n, const char *
     assay_status st = assay_trial_read(g->plan, g->host, id, &trial, sha, err);
     if (st != ASSAY_OK) return st;
     assay_json_set_string(row, "trial_sha256", sha);
+    if (assay_json_get(trial, "rules")) assay_json_set(row, "rules", assay_json_clone(assay_json_get(trial, "rules")));
     const assay_json *outcome = assay_json_get(trial, "outcome");
     const char *state = assay_json_string(outcome, "state", ""), *why = assay_json_string(outcome, "why", state);
     if (assay_streq(state, "ok")) st = add_payload(g, n, id, trial, set, row, err);

@@ -47,6 +47,10 @@ assay_json *assay_rule_validity(const assay_json *plan, const assay_json *rows, 
 assay_json *assay_rule_must_fail(const assay_json *plan, const assay_json *rows, const assay_json *asked);
 /* Appends the state of one reason to a row's list. */
 void assay_rule_add_reason(assay_json *row, const char *list, const char *code, const char *message);
+/* annotate.c: "rules" and "grade" (the weakest) of simulated evidence; and, beside a kill, that the candidate's output is bit for
+ * bit a must_fail arm's. */
+void assay_rule_add_grades(assay_json *row, const assay_json *asked);
+void assay_rule_add_twins(assay_json *row, const assay_json *asked);
 /* The claims with fate, level (1-6) and class. */
 assay_json *assay_rule_claims(const assay_json *plan, const assay_json *rows, const assay_json *asked, const assay_json *kills, bool valid);
 /* "invalid", "kill", "inconclusive" or "pass" of the whole run. */

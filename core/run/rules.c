@@ -108,6 +108,8 @@ assay_json *assay_rule_row(const assay_json *plan, const assay_json *gate, const
         row = assay_json_clone(verdict);
         assay_json_set_string(row, "arm", assay_json_string(assay_json_get(gate, "params"), "arm", ""));
         set_origin(row, asked);
+        assay_rule_add_grades(row, asked);
+        assay_rule_add_twins(row, asked);
         apply_target_rule(plan, row, asked);
     } else if (error) {
         row = assay_rule_unjudged(gate, "gate_failed", assay_json_string(error, "message", "the gate failed"));

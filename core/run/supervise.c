@@ -69,6 +69,9 @@ static assay_status write_outcome(const assay_supervisor *s, const assay_json *j
     if (!b) return err ? err->code : ASSAY_E_INPUT;
     assay_json *trial = assay_trial_new(job, b);
     assay_trial_outcome(trial, state, why);
+    if (b->origin == ASSAY_ORIGIN_SIMULATED)
+        for (const assay_json *c = assay_json_first(s->device_identity); c; c = assay_json_next(c))
+            assay_json_set(assay_json_get(trial, "identity"), assay_json_key(c), assay_json_clone(c));
     assay_buf text = {0};
     assay_json_write(trial, &text);
     char *path = assay_path_join(tmp, "trial.json");

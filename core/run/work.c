@@ -126,6 +126,7 @@ static assay_status do_output(const assay_work *w, assay_json *trial, bool *arm_
         st = store_outputs(w, &a, stacks, trial, err);
     }
     assay_json_remove(facts, "numbers");         /* times: they differ between equal runs */
+    assay_work_take_facts(w, facts, trial);
     assay_json_set(trial, "facts", facts);
     for (uint32_t i = 0; stacks && i < a.n_out; i++) assay_tensor_free(&stacks[i]);
     free(stacks);
@@ -183,7 +184,10 @@ static assay_status do_plan(const assay_work *w, assay_json *trial, bool *arm_fa
     assay_sink sink = {.struct_size = sizeof sink, .ctx = table, .text = table_text, .number = table_number, .op = table_op};
     assay_bound_arm a;
     *arm_failed = true;
-    assay_status st = assay_arm_open(w, assay_json_string(w->job, "arm_path", ""), units, NULL, &a, err);
+    assay_json *facts = assay_json_object();
+    assay_status st = assay_arm_open(w, assay_json_string(w->job, "arm_path", ""), units, facts, &a, err);
+    assay_work_take_facts(w, facts, trial);
+    assay_json_free(facts);
     if (st == ASSAY_OK) st = a.b->plan(a.session, &sink, err);
     if (st == ASSAY_OK) {
         *arm_failed = false;

@@ -21,7 +21,7 @@ typedef struct assay_bound_arm {
     const assay_backend *b; assay_program *program; void *session, *binding, *state;
     assay_own_tensor *in, *out; assay_named_tensor *in_names, *out_names; uint32_t n_in, n_out;
     assay_params *params; char *scratch;
-    uint64_t compile_ns, load_ns, first_ns;      /* as far as the backend tells them apart; load = whole open */
+    uint64_t compile_ns, load_ns, first_ns;      /* as far as the backend tells them apart; load = whole open, or as a simulated device says */
     const assay_json *inputs;                    /* files of the inputs; NULL: those of the job */
 } assay_bound_arm;
 /* `facts` collects the backend's sink texts and numbers; may be NULL. */
@@ -33,6 +33,9 @@ void assay_arm_share(const assay_bound_arm *of, const assay_json *inputs, assay_
 void assay_arm_unbind(assay_bound_arm *a);
 /* The timed part of a TIMING job (work_timing.c): samples.bin and the facts of the process. */
 assay_status assay_work_timing(const assay_work *w, assay_json *trial, assay_error *err);
+/* Of what a simulated device said when it opened an arm: takes its profile into the trial's identity, and the rules that fired
+ * and bear on this kind of trial into "rules": {"placement.P9": "F", ...} with their grades. Other backends: nothing. */
+void assay_work_take_facts(const assay_work *w, assay_json *facts, assay_json *trial);
 /* trial.json with an outcome, the last file to be written. */
 assay_json *assay_trial_new(const assay_json *job, const assay_backend_type *b);
 void assay_trial_outcome(assay_json *trial, const char *state, const char *why);
@@ -41,6 +44,7 @@ void assay_trial_outcome(assay_json *trial, const char *state, const char *why);
 typedef struct assay_supervisor {
     const assay_plan *plan; const char *host;
     const char *backend, *device, *gate_path;    /* device, gate_path may be NULL */
+    const assay_json *device_identity;           /* of a simulated device, for trials whose worker did not live to say it; may be NULL */
     const assay_registry *registry;
     uint32_t threads; double timeout_s;          /* 0: all cores; 0: 600 s */
     void (*tick)(void *ctx, double elapsed_s); void *ctx;

@@ -36,6 +36,7 @@ static assay_status backend_params(const assay_work *w, assay_params **out, assa
     for (const assay_param *p = w->backend->backend->params; p && p->name; p++) {
         const assay_json *v = assay_json_get(asked, p->name);
         if (v) assay_json_set(given, p->name, assay_json_clone(v));
+        if (assay_streq(p->name, "trial") && w->backend->origin == ASSAY_ORIGIN_SIMULATED) assay_json_set_string(given, "trial", assay_json_string(w->job, "id", ""));
     }
     static const assay_param none[] = {{.name = NULL}};
     const assay_param *table = w->backend->backend->params;
@@ -103,6 +104,7 @@ assay_status assay_arm_open(const assay_work *w, const char *path, const char *c
         st = a->b->open(assay_host_table(), &args, &sink, &a->session, err);
         a->load_ns = (uint64_t)(assay_now_ns() - t0);
         a->compile_ns = fact_ns(own, "compile");
+        if (w->backend->last_ns) a->load_ns = fact_ns(own, "load");
     }
     if (!facts) assay_json_free(own);
     free(abs);

@@ -37,11 +37,13 @@ typedef struct bench {
     const assay_work *w; const assay_json *design;
     arm_bench arms[2]; assay_timed_arm timed[2];
     assay_clock_facts clock; assay_json *settled;
-    assay_guard *guard;
+    assay_guard *guard;                          /* NULL: a simulated device, which nothing of this machine disturbs */
     uint32_t process, blocks, done; uint8_t *order; uint32_t *input;
     assay_sample *samples; double *load; const char **dropped;
     assay_watch watch; bool watched; const char *stopped;
     bool information; double budget_s; int64_t deadline_ns; uint64_t changed;
+    uint64_t invented_ns;                        /* a simulated device's time so far */
+    assay_json *facts;                           /* what the backend said of both arms */
 } bench;
 
 static void push(series *s, uint64_t ns) {
@@ -58,11 +60,15 @@ static const assay_json *rotation(const bench *b) { return assay_json_get(b->w->
 
 static uint32_t n_inputs(const bench *b) { return 1 + (uint32_t)assay_json_len(rotation(b)); }
 
+static assay_timed_arm timed_arm(bench *b, const assay_bound_arm *a, assay_timed_input *inputs, uint32_t n) {
+    return (assay_timed_arm){.b = a->b, .session = a->session, .inputs = inputs, .n_inputs = n, .last_ns = b->w->backend->last_ns, .invented_ns = &b->invented_ns};
+}
+
 /* The untimed first call on an input: its outputs are what every timed call must repeat. */
-static assay_status first_call(arm_bench *t, uint32_t i, uint64_t *ns, assay_error *err) {
+static assay_status first_call(bench *b, arm_bench *t, uint32_t i, uint64_t *ns, assay_error *err) {
     assay_bound_arm *a = &t->bound[i];
     assay_timed_input *in = &t->inputs[i];
-    assay_timed_arm one = {.b = a->b, .session = a->session, .inputs = in, .n_inputs = 1};
+    assay_timed_arm one = timed_arm(b, a, in, 1);
     uint64_t start;
     *in = (assay_timed_input){.binding = a->binding, .state = a->state, .out = a->out_names, .n_out = a->n_out};
     assay_status st = assay_timing_call(&one, 0, &start, ns, err);
@@ -85,17 +91,18 @@ static assay_status open_arm(bench *b, int i, assay_error *err) {
     uint32_t n = n_inputs(b);
     t->bound = assay_xcalloc(n, sizeof *t->bound);
     t->inputs = assay_xcalloc(n, sizeof *t->inputs);
-    assay_status st = assay_arm_open(b->w, path, units, NULL, &t->bound[0], err);
+    assay_json_remove(b->facts, "numbers");      /* the other arm's */
+    assay_status st = assay_arm_open(b->w, path, units, b->facts, &t->bound[0], err);
     t->n_bound = t->bound[0].b ? 1 : 0;
     for (uint32_t k = 0; st == ASSAY_OK && k < n; k++) {
         uint64_t ns = 0;
         if (k) assay_arm_share(&t->bound[0], assay_json_get(assay_json_at(rotation(b), k - 1), "inputs"), &t->bound[k]);
         t->n_bound = k + 1;
         st = assay_arm_bind(b->w, &t->bound[k], err);
-        if (st == ASSAY_OK) st = first_call(t, k, &ns, err);
+        if (st == ASSAY_OK) st = first_call(b, t, k, &ns, err);
         if (k == 0) t->bound[0].first_ns = ns;
     }
-    b->timed[i] = (assay_timed_arm){.b = t->bound[0].b, .session = t->bound[0].session, .inputs = t->inputs, .n_inputs = n};
+    b->timed[i] = timed_arm(b, &t->bound[0], t->inputs, n);
     return st;
 }
 
@@ -150,6 +157,11 @@ static void set_watch(bench *b) {
                              .target_ms = number_or_nan(w, "target_ms"), .log = assay_log};
 }
 
+static void read_guard(const bench *b, assay_guard_state *out) {
+    *out = (assay_guard_state){.load = -1};
+    if (b->guard) assay_guard_read(b->guard, out);
+}
+
 /* A block and what a guard and the watched mode say of it; the guards are read between blocks only. */
 static assay_status run_block(bench *b, uint32_t i, assay_guard_state *before, assay_error *err) {
     assay_sample *s = &b->samples[i * ASSAY_SLOTS];
@@ -157,8 +169,8 @@ static assay_status run_block(bench *b, uint32_t i, assay_guard_state *before, a
     b->load[i] = before->load;
     assay_status st = assay_timing_block(b->timed, b->process, i, b->order[i], b->input[i], s, &b->changed, err);
     if (st != ASSAY_OK) return st;
-    assay_guard_read(b->guard, &after);
-    b->dropped[i] = assay_guard_change(b->guard, before, &after);
+    read_guard(b, &after);
+    b->dropped[i] = b->guard ? assay_guard_change(b->guard, before, &after) : NULL;
     for (int k = 0; b->dropped[i] && k < ASSAY_SLOTS; k++) s[k].flags |= ASSAY_SAMPLE_DROPPED;
     *before = after;
     b->done = i + 1;
@@ -172,7 +184,7 @@ static assay_status run_block(bench *b, uint32_t i, assay_guard_state *before, a
 static assay_status run_blocks(bench *b, assay_error *err) {
     assay_guard_state state;
     assay_status st = ASSAY_OK;
-    assay_guard_read(b->guard, &state);
+    read_guard(b, &state);
     for (uint32_t i = 0; st == ASSAY_OK && i < b->blocks && !b->stopped; i++) {
         if (b->information && i >= 1 && assay_now_ns() >= b->deadline_ns) break;
         st = run_block(b, i, &state, err);
@@ -195,7 +207,7 @@ static void arm_facts(const arm_bench *t, assay_json *row) {
 
 static void harness_facts(const bench *b, assay_json *t) {
     assay_json *clock = assay_json_set(t, "clock", assay_json_object());
-    assay_json_set_string(clock, "name", "monotonic raw");
+    assay_json_set_string(clock, "name", b->w->backend->last_ns ? "invented" : "monotonic raw");
     assay_json_set_number(clock, "resolution_ns", b->clock.resolution_ns);
     assay_json_set_number(clock, "read_ns", b->clock.read_ns);
     assay_json_set_number(clock, "empty_ns", b->clock.empty_ns);
@@ -203,7 +215,7 @@ static void harness_facts(const bench *b, assay_json *t) {
     assay_json_set(t, "processors", assay_json_clone(assay_json_get(b->settled, "processors")));
     assay_json_set(t, "priority", assay_json_clone(assay_json_get(b->settled, "priority")));
     assay_json_set_bool(t, "profiled", false);
-    assay_json_set(t, "guards", assay_guard_offered(b->guard));
+    assay_json_set(t, "guards", b->guard ? assay_guard_offered(b->guard) : assay_json_array());
 }
 
 static void block_facts(const bench *b, assay_json *t) {
@@ -271,8 +283,9 @@ static void close_arm(arm_bench *t) {
 
 static void close_bench(bench *b) {
     for (int i = 0; i < 2; i++) close_arm(&b->arms[i]);
-    assay_guard_close(b->guard);
+    if (b->guard) assay_guard_close(b->guard);
     assay_json_free(b->settled);
+    assay_json_free(b->facts);
     free(b->order);
     free(b->input);
     free(b->samples);
@@ -296,6 +309,8 @@ static void set_up(bench *b) {
     assay_timing_inputs(seed, b->process, b->blocks, n_inputs(b), b->input);
     set_watch(b);
     b->settled = assay_json_object();
+    b->facts = assay_json_object();
+    if (b->w->backend->last_ns) return;          /* neither this machine's clock nor its processors matter */
     assay_timing_settle(b->w->threads, b->settled);
     assay_clock_measure(&b->clock);
     b->guard = assay_guard_open("", assay_json_get(b->settled, "processors"));
@@ -316,6 +331,7 @@ assay_status assay_work_timing(const assay_work *w, assay_json *trial, assay_err
         timing_facts(&b, trial);
         st = write_samples(&b, trial, err);
     }
+    assay_work_take_facts(w, b.facts, trial);
     close_bench(&b);
     return st;
 }

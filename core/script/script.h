@@ -48,6 +48,8 @@ typedef struct assay_gate_module { const char *name, *path; } assay_gate_module;
 const assay_gate_module *assay_script_gate_modules(const assay_gate_type *t, size_t *n);
 /* Runs an installed module ("rules.pack") and hands over the table it returns as plain data; functions become {"function": true}. */
 assay_status assay_script_read_module(const char *name, const char *scripts_dir, assay_json **out, assay_error *err);
+/* A Lua file that returns a table of data (no functions, tensors or recipes in it), as JSON; an empty table is []. The caller frees. */
+assay_status assay_script_read_data(const char *path, assay_json **out, assay_error *err);
 /* Folder of the installed libraries (root 2 of require): `given`, or found beside the program; NULL when there is none. The caller frees. */
 char *assay_scripts_dir(const char *given);
 /* The schema of the words, as JSON, for --help, the editor types and the reference pages. */

@@ -30,16 +30,21 @@ static void read_params(const assay_host *h, const assay_params *p, assay_exec_o
     o->cut = cut;
 }
 
+void *assay_reference_session(assay_exec *e) {
+    session *s = assay_xcalloc(1, sizeof *s);
+    s->exec = e;
+    return s;
+}
+
 static assay_status ref_open(const assay_host *h, const assay_open_args *a, const assay_sink *sink, void **out, assay_error *err) {
     const char *cut[CUT_MAX];
     assay_exec_options o = { .threads = a->threads, .function = a->function };
     (void)sink;
     if (!a->program) return assay_fail(err, ASSAY_E_USAGE, "reference backend: no program was handed over");
     read_params(h, a->params, &o, cut);
-    session *s = assay_xcalloc(1, sizeof *s);
-    assay_status st = assay_exec_open(a->program, &o, &s->exec, err);
-    if (st != ASSAY_OK) { free(s); return st; }
-    *out = s;
+    assay_exec *e = NULL;
+    ASSAY_TRY(assay_exec_open(a->program, &o, &e, err));
+    *out = assay_reference_session(e);
     return ASSAY_OK;
 }
 

@@ -4,6 +4,8 @@
 #include "program/program.h"
 #include "assay/backend.h"
 
+struct assay_eval;                               /* ops/eval.h */
+
 /* How floating-point values are kept. DECLARED: as the program declares them (an fp16 value is rounded at every op, an fp32
  * value computed in fp32). FP16, FP32, FP64: every float value in that type, whatever is declared; FP64 rounds nothing in
  * between and returns float64 outputs. With a cut, the ancestors of the named values (inclusive) run as DECLARED and everything
@@ -16,6 +18,10 @@ typedef struct assay_exec_options {
     /* Sees every value once it is computed (assay exec --ranges); may be NULL. */
     void (*observe)(void *ctx, const assay_mil_op *op, const assay_mil_value *v, const assay_tensor *t);
     void *observe_ctx;
+    /* Called in the place of every op's kernel (constants aside) and may call it, change what it reads and what it wrote: the
+     * simulated device. NULL: the kernel alone. */
+    assay_status (*around)(void *ctx, struct assay_eval *ev, assay_status (*kernel)(struct assay_eval *, assay_error *), assay_error *err);
+    void *around_ctx;
 } assay_exec_options;
 /* A function prepared for repeated runs. Inputs and outputs by name. */
 typedef struct assay_exec assay_exec;
@@ -38,5 +44,7 @@ uint32_t assay_exec_output_count(const assay_exec *e);
 /* Borrowed until the next run or close. */
 assay_status assay_exec_output(const assay_exec *e, uint32_t i, assay_named_tensor *out, assay_error *err);
 
+/* A session of the reference backend on an executor that was opened elsewhere, and is closed with it. */
+void *assay_reference_session(assay_exec *e);
 extern const assay_backend assay_reference_backend;      /* params: precision (declared|fp16|fp32|fp64), cut (list of names), threads */
 #endif

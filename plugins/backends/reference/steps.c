@@ -318,7 +318,8 @@ static assay_status run_step(assay_exec *e, const assay_exec_step *s, assay_erro
                      .run_block = run_nested,
                      .run_ctx = &inner};
     if (err) err->code = ASSAY_OK;
-    assay_status st = s->def->eval(&ev, err);
+    bool around = e->o.around && strcmp(op->type, "const") != 0 && !(s->def->flags & (ASSAY_OP_CONSTEXPR | ASSAY_OP_CONTROL));
+    assay_status st = around ? e->o.around(e->o.around_ctx, &ev, s->def->eval, err) : s->def->eval(&ev, err);
     if (st != ASSAY_OK && err && err->code == ASSAY_OK) /* a failure without words would pass for success in assay_wrap */
         assay_fail(err, st, "out of memory, or an argument without a value");
     for (uint32_t k = 0; k < op->n_outs; k++) {
