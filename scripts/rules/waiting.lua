@@ -11,7 +11,7 @@ return {
   { row = "M103", why = tensors }, { row = "M104", why = tensors },
   { row = "M110", why = source, half = true },
   { row = "M111", why = "the typed layouts of the tensor part convert exactly, round trip" },
-  { row = "M112", why = "the comparator refuses tensors of unlike layout" },
+  { row = "M112", why = "the comparator refuses tensors whose declared layouts differ (candidate_layout)" },
   { row = "M132", why = tensors }, { row = "M135", why = tensors }, { row = "M137", why = tensors }, { row = "M138", why = tensors }, { row = "M139", why = tensors },
   { row = "M143", why = tensors }, { row = "M144", why = tensors }, { row = "M145", why = tensors }, { row = "M147", why = tensors }, { row = "M148", why = tensors },
   { row = "M154", why = device }, { row = "M155", why = device },

@@ -93,6 +93,13 @@ static assay_status read_layout(sim *s, const char *tag, assay_error *err) {
     return ASSAY_OK;
 }
 
+/* Tensors of unlike layouts are never compared: equal shapes would give a number of 5 to 15 dB and a hunt for nothing. */
+static assay_status same_layout(const sim *s, const char *candidate, assay_error *err) {
+    if (!*candidate || strcmp(candidate, s->layout) == 0) return ASSAY_OK;
+    return sim_fail(err, ASSAY_E_INPUT, "the candidate's layout is %s, the reference's %s: unlike layouts are not compared; convert one of them first",
+                    candidate, s->layout[0] ? s->layout : "not given");
+}
+
 static void read_axes(sim *s) {
     struct {
         const char *name;
@@ -124,6 +131,7 @@ assay_status sim_open(sim *s, const assay_host *host, const assay_params *params
     const char *tag = sim_param_text(s, "layout", 0);
     s->any_axis = *tag != 0;
     assay_status st = read_layout(s, tag, err);
+    if (st == ASSAY_OK) st = same_layout(s, sim_param_text(s, "candidate_layout", 0), err);
     if (st != ASSAY_OK) return st;
     read_axes(s);
     s->in_run = *sim_param_text(s, "arm", 0) != 0;

@@ -56,6 +56,7 @@ assay_status sim_fail(assay_error *err, assay_status code, const char *fmt, ...)
     SIM_NUMBER("rel_l2_factor_vs_control", "", 0, 1e300, "rel_l2 against the control's (default 2)"),                    \
     SIM_NUMBER("outlier_share_max", "", 0, 1, "energy share of one element that asks for the rules without it (default 0.5)"), \
     SIM_TEXT("layout", "", "axes as a tag: B batch, H head, S token, C D or E channel, 1 none; e.g. BHSD"),              \
+    SIM_TEXT("candidate_layout", "", "tag of the candidate where it is known; another one than the reference's is refused"), \
     SIM_AXIS("batch_axis", "batch"), SIM_AXIS("head_axis", "head; batch is axis 0 unless given"),                        \
     SIM_AXIS("token_axis", "token"), SIM_AXIS("channel_axis", "channel")
 
