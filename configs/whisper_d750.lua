@@ -15,7 +15,7 @@ return experiment {
 
   claim { id = "fused", text = "the candidate is one fused SDPA", needs = { "conversion" } },
   claim { id = "placed", text = "it runs on the Neural Engine", needs = { "placement" } },
-  claim { id = "right", text = "it computes the control's attention", needs = { "dead_path", "power", "parity", "sensitivity" } },
+  claim { id = "right", text = "it computes the control's attention", needs = { "references", "dead_path", "power", "parity", "sensitivity" } },
   claim { id = "faster", text = "32 layers gain at least 5 ms", needs = { "latency" } },
 
   weights { recipe = fx.wset(1280, opt.gain), provenance = "synthetic" },
@@ -32,6 +32,7 @@ return experiment {
   gate { use = "conversion", arm = "fused", require = { scaled_dot_product_attention = 1 }, forbid_in_control = { "scaled_dot_product_attention" } },
   gate { use = "placement", arm = "fused", op_of_interest = { "scaled_dot_product_attention", "linear" }, require_device = "NE" },
   gate { use = "dead_path", arm = "fused" },
+  gate { use = "references" },
   gate { use = "power" },
   gate { use = "parity", arm = "fused", cosine_min = 0.9999, max_abs_factor_vs_control = 4 },
   gate { use = "sensitivity", arm = "fused", token = { batch = 1, position = 500 } },

@@ -204,6 +204,9 @@ static assay_status reference_file(assay_plan_build *b, const assay_json *ref, a
     const assay_json *file = assay_json_get(ref, "file"), *fixtures = assay_json_get(b->plan, "fixtures");
     assay_json *tensors = assay_json_set(row, "tensors", assay_json_object());
     assay_status st = ASSAY_OK;
+    if (!assay_json_string(ref, "framework", NULL))
+        return assay_fail(err, ASSAY_E_INPUT, "%s: an imported reference says where it comes from: reference { file = ..., framework = \"torch 2.1, CPU, float32\" }",
+                          assay_json_string(ref, "where", b->o->script));
     for (size_t i = 0; st == ASSAY_OK && i < assay_json_len(fixtures); i++) {
         const char *name = assay_json_string(assay_json_at(fixtures, i), "name", "");
         const char *path = assay_json_kind(file) == ASSAY_J_OBJECT ? assay_json_string(file, name, NULL) : assay_json_text(file);

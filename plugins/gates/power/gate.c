@@ -153,13 +153,6 @@ static const char *missing_role(const sim_items *items, const char *label) {
     return NULL;
 }
 
-static void tell_missing(const sim_items *items, const char *role, const char *label, const assay_finding *f) {
-    const assay_item *it = sim_item(items, role, label);
-    char text[300];
-    snprintf(text, sizeof text, "the %s is not there%s%.200s", role, it && it->why && *it->why ? ": " : "", it && it->why ? it->why : "");
-    f->reason(f, "evidence_missing", text, label);
-}
-
 static assay_status judge_items(const sim *s, const sim_items *items, fixtures *set, const assay_finding *f, assay_error *err) {
     const char *labels[SIM_LABELS];
     size_t n = sim_labels(items, "query", labels, SIM_LABELS);
@@ -173,7 +166,7 @@ static assay_status judge_items(const sim *s, const sim_items *items, fixtures *
         complete = complete && !role;
         masks = masks || sim_usable(sim_item(items, "mask", labels[i]));
         if (role) {
-            tell_missing(items, role, labels[i], f);
+            sim_tell_missing(items, role, labels[i], f);
             continue;
         }
         set->n++;
@@ -216,26 +209,13 @@ static assay_status needs(void *self, const assay_evidence *so_far, const assay_
     return st;
 }
 
-static assay_status create(const assay_host *host, const assay_params *given, void **self, assay_error *err) {
-    sim *s = calloc(1, sizeof *s);
-    if (!s) return sim_fail(err, ASSAY_E_NOMEM, "no memory for the gate");
-    *s = (sim){.host = host, .params = given, .m = host->get(host->ctx, ASSAY_METRICS_1)};
-    if (!s->m) {
-        free(s);
-        return sim_fail(err, ASSAY_E_ABI, "power: the host has no %s", ASSAY_METRICS_1);
-    }
-    s->in_run = *sim_param_text(s, "control", 0) != 0;
-    *self = s;
-    return ASSAY_OK;
-}
-
 static const assay_gate gate = {
     .struct_size = sizeof gate,
     .name = "power",
     .version = "1.0",
     .params = params,
     .summary = "for each question at least one fixture of the set could show a wrong answer",
-    .create = create,
+    .create = sim_create_plain,
     .needs = needs,
     .judge = judge,
     .destroy = free,

@@ -1,5 +1,6 @@
 /* Evidence by role and label, and the questions a similarity gate asks in a run. */
 #include "similarity.h"
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -34,6 +35,14 @@ const assay_item *sim_item(const sim_items *s, const char *role, const char *lab
 }
 bool sim_usable(const assay_item *it) {
     return it && it->kind == ASSAY_K_OUTPUT && it->state == ASSAY_OK_STATE && it->tensor.data;
+}
+
+void sim_tell_missing(const sim_items *s, const char *role, const char *label, const assay_finding *f) {
+    const assay_item *it = sim_item(s, role, label);
+    const char *why = it && it->why ? it->why : "";
+    char text[300];
+    snprintf(text, sizeof text, "the %s is not there%s%.200s", role, *why ? ": " : "", why);
+    f->reason(f, "evidence_missing", text, label);
 }
 
 size_t sim_labels(const sim_items *s, const char *role, const char **out, size_t max) {

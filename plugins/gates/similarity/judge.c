@@ -13,6 +13,17 @@ assay_status sim_create(const assay_host *host, const assay_params *given, void 
     return st;
 }
 
+assay_status sim_create_plain(const assay_host *host, const assay_params *given, void **self, assay_error *err) {
+    const assay_metrics_1 *m = host->get(host->ctx, ASSAY_METRICS_1);
+    if (!m) return sim_fail(err, ASSAY_E_UNSUPPORTED, "the host has no interface %s", ASSAY_METRICS_1);
+    sim *s = calloc(1, sizeof *s);
+    if (!s) return sim_fail(err, ASSAY_E_NOMEM, "no memory for the gate");
+    *s = (sim){.host = host, .params = given, .m = m};
+    s->in_run = *sim_param_text(s, "control", 0) != 0;
+    *self = s;
+    return ASSAY_OK;
+}
+
 static assay_status judge_label(const sim *s, const sim_items *items, const char *label, sim_rules_fn *rules, sim_tally *tally,
                                 const assay_finding *f, assay_error *err) {
     sim_label l;

@@ -134,6 +134,8 @@ typedef struct sim_items { assay_item *at; size_t n; } sim_items;
 assay_status sim_items_load(const assay_evidence *ev, const char *const *roles, sim_items *out, assay_error *err);
 void sim_items_free(sim_items *s);
 const assay_item *sim_item(const sim_items *s, const char *role, const char *label);         /* NULL when absent */
+/* Reason `evidence_missing` for a piece that is not usable. */
+void sim_tell_missing(const sim_items *s, const char *role, const char *label, const assay_finding *f);
 bool sim_usable(const assay_item *it);                                                       /* a tensor that is there */
 /* Distinct labels of a role, in order. Returns the number. */
 size_t sim_labels(const sim_items *s, const char *role, const char **out, size_t max);
@@ -185,6 +187,8 @@ void sim_tally_give(const sim_tally *t, const assay_finding *f);
 
 /* ---- a whole gate (judge.c) */
 assay_status sim_create(const assay_host *host, const assay_params *given, void **self, assay_error *err);
+/* The same for a gate without the limits and axes of a similarity gate; in a run when it has a `control`. */
+assay_status sim_create_plain(const assay_host *host, const assay_params *given, void **self, assay_error *err);
 /* Every label of the candidate by the gate's own rules, then the tally. */
 typedef void sim_rules_fn(sim_label *l, const assay_finding *f);
 assay_status sim_judge_labels(const sim *s, const assay_evidence *ev, sim_rules_fn *rules, const assay_finding *f, assay_error *err);
