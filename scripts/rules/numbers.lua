@@ -27,7 +27,7 @@ local function island(entry, taken)
   return ops
 end
 
--- { islands = { { entry, ops, shared } ... }, inside = { [op] = true } }: fp32 stretches of an fp16 graph.
+-- { list = { { entry, ops } ... }, inside = { [op] = true } }: fp32 stretches of an fp16 graph, each behind its first cast.
 local function islands(fn)
   return flow.once(fn, "islands", function()
     local list, inside = {}, {}

@@ -25,6 +25,8 @@ local function graph_of(build, opset)
   return t.graph(m)
 end
 
+function pair.graph(build) return graph_of(build) end
+
 function pair.findings(profile, build, extra, others)
   return authoring.run(pack, graph_of(build, extra and extra.opset), facts_of(profile, extra), others, extra and extra.waive)
 end

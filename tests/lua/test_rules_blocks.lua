@@ -40,6 +40,11 @@ local other = assay.normal { label = "rules/other", shape = { 64, 64, 1, 1 }, dt
 pair.ne(T, "weight_changed", "M86_both M115_both M211_both", {
   wrong = with_weight(other), right = with_weight(raised), source = function(m) return linear(m, x_of(m, BSD), "source", shared) end })
 
+T.M115_yes_a_concatenated_weight_is_not_known_to_be_wrong = function()
+  local source = function(m) return linear(m, x_of(m, BSD), "source", shared) end
+  t.equal(#pair.findings("gpu", function(m) return linear(m, x_of(m, BSD), "qkv", pair.weight { 192, 64 }) end, nil, { source = pair.graph(source) }), 0)
+end
+
 local function active(kind) return function(m) return m[kind](m, { x_of(m) }) end end
 pair.ne(T, "activation_kind", "M159_both M212_both M236_both", {
   wrong = function(m) return m:gelu { x = x_of(m), mode = "EXACT" } end, source = active "silu", says = { "1 gelu/EXACT; the source has 1 silu" },
