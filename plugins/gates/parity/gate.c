@@ -6,6 +6,8 @@ static const assay_param params[] = {
     SIM_PARAMS("@use:parity", ASSAY_PARAM_PREREGISTERED),
     SIM_AXIS("step_axis", "the tensors hold successive steps: cosine_min holds for each"),
     SIM_AXIS("repeat_axis", "the candidate has one axis more: repeated runs of one call"),
+    {"repeats", "1", 0, "calls", "how often the candidate is called on each fixture: all outputs must be equal", 1, 64, ASSAY_T_INT, 0},
+    {"valid_tokens", "0", 0, "tokens", "tokens from here on are padding and take no part (0: none is)", 0, 0x1p40, ASSAY_T_INT, 0},
     {0},
 };
 

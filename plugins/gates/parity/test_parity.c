@@ -263,6 +263,38 @@ static void diagnoses_stand_beside_the_deciding_code(void) {
     r[0] = 1e5, c[0] = 1e5; /* overflows in fp16 */
     expect(alone("{}"), "kill", "fp16_overflow_suspected");
 }
+/* The limits that would have let it pass are said, stamped, and change nothing. */
+static void what_would_have_passed_is_stamped_post_hoc(void) {
+    reset();
+    for (int i = 0; i < N; i++) c[i] = r[i] * 1.05;
+    assay_json *v = alone("{}");
+    const assay_json *wish = assay_json_path(v, "details.would_have_passed");
+    CU_ASSERT(assay_json_bool(wish, "post_hoc", false) && fabs(assay_json_number(wish, "gain_tolerance", 0) - 0.05) < 1e-3);
+    CU_ASSERT(assay_json_get(wish, "cosine_min") == NULL); /* that one was met */
+    expect(v, "kill", "post_hoc_tolerance");
+    reset();
+    v = alone("{}");
+    CU_ASSERT(!has_code(v, "post_hoc_tolerance") && assay_json_path(v, "details.would_have_passed") == NULL);
+    assay_json_free(v);
+    memset(c, 0, sizeof c); /* no limit lets zeros pass */
+    v = alone("{}");
+    CU_ASSERT(!has_code(v, "post_hoc_tolerance"));
+    assay_json_free(v);
+}
+/* Rows behind the valid ones hold anything: NaN in the candidate and in the reference takes no part. */
+static void padded_tokens_take_no_part(void) {
+    reset();
+    for (int i = 0; i < N; i++)
+        if (i / E % S >= S - 2) c[i] = NAN, r[i] = i % 2 ? NAN : 5;
+    char params[64];
+    snprintf(params, sizeof params, "{\"layout\":\"BHSD\",\"valid_tokens\":%d}", S - 2);
+    assay_json *v = alone(params);
+    CU_ASSERT(metric(v, "candidate", "count") == N / S * (S - 2));
+    expect(v, "pass", NULL);
+    c[(S - 3) * E] = NAN;
+    expect(alone(params), "kill", "nonfinite_output");
+    expect(alone("{\"layout\":\"BHSD\"}"), "invalid", "reference_not_finite");
+}
 static void missing_evidence_is_not_measured(void) {
     reset();
     assay_evidence_set *ev = assay_evidence_new();
@@ -339,6 +371,6 @@ ASSAY_SUITE("parity", TEST(a_rounded_reference_passes_every_rule), TEST(rule_0_n
             TEST(rule_12_error_against_the_controls), TEST(rule_12c_a_control_that_fails_is_no_measure),
             TEST(rule_13_declared_limits), TEST(rule_14_one_element_holds_the_energy), TEST(a_pass_needs_rule_7_12_or_13),
             TEST(labels_are_judged_one_by_one), TEST(diagnoses_stand_beside_the_deciding_code),
-            TEST(missing_evidence_is_not_measured), TEST(axes_that_do_not_exist_are_errors),
+            TEST(what_would_have_passed_is_stamped_post_hoc), TEST(padded_tokens_take_no_part), TEST(missing_evidence_is_not_measured), TEST(axes_that_do_not_exist_are_errors),
             TEST(letters_of_the_calibration_preset), TEST(published_zeros_against_zeros_is_no_pass),
             TEST(published_identical_passes_whatever_the_peak), TEST(published_nan_is_killed_not_skipped))

@@ -8,6 +8,7 @@
 static const assay_param params[] = {
     SIM_PARAMS("@use:parity", 0),
     {"token", "", 0, "", "token to change, {batch, position}, counted from 0", 0, 0x1p40, ASSAY_T_INT | ASSAY_T_MAP, 0},
+    SIM_TEXTS("tokens", "", "several tokens, each a state of its own: \"BATCH:POSITION\", counted from 0"),
     SIM_TEXT("off", "", "arm of the base state, in place of a token"),
     SIM_TEXT("on", "", "arm of the other state (default: arm)"),
     SIM_TEXT("base", "", "label of the unperturbed state"),
@@ -29,6 +30,20 @@ static bool token_of(const sim *s, int64_t *batch, int64_t *position) {
     return *position >= 0;
 }
 
+/* "1:500" into numbers; false: it is something else. */
+static bool read_token(const char *text, long long *batch, long long *position) {
+    int end = 0;
+    return sscanf(text, "%9lld:%15lld%n", batch, position, &end) == 2 && text[end] == 0 && *batch >= 0 && *position >= 0;
+}
+
+static assay_status check_tokens(const sim *s, assay_error *err) {
+    long long b, p;
+    for (uint32_t i = 0; *sim_param_text(s, "tokens", i); i++)
+        if (!read_token(sim_param_text(s, "tokens", i), &b, &p))
+            return sim_fail(err, ASSAY_E_INPUT, "tokens: '%.60s' is not BATCH:POSITION, both counted from 0, such as \"1:500\"", sim_param_text(s, "tokens", i));
+    return ASSAY_OK;
+}
+
 static assay_status create(const assay_host *host, const assay_params *given, void **self, assay_error *err) {
     assay_status st = sim_create(host, given, self, err);
     if (st != ASSAY_OK) return st;
@@ -38,8 +53,9 @@ static assay_status create(const assay_host *host, const assay_params *given, vo
     bool any = s->host->param(s->params, "token", 0, &v) == ASSAY_OK, good = token_of(s, &b, &p);
     if (any && !good)
         st = sim_fail(err, ASSAY_E_INPUT, "token: expected {batch = B, position = P}, both counted from 0");
-    else if (s->in_run && !good && !*sim_param_text(s, "off", 0))
-        st = sim_fail(err, ASSAY_E_INPUT, "say what to change: token = { batch = 0, position = 1 }, or the arms off and on");
+    else if (s->in_run && !good && !*sim_param_text(s, "tokens", 0) && !*sim_param_text(s, "off", 0))
+        st = sim_fail(err, ASSAY_E_INPUT, "say what to change: token = { batch = 0, position = 1 }, several tokens, or the arms off and on");
+    if (st == ASSAY_OK) st = check_tokens(s, err);
     if (st == ASSAY_OK) return st;
     free(s);
     *self = NULL;
@@ -72,25 +88,44 @@ static assay_status ask_repeat(const sim *s, const assay_evidence *ev, const ass
                          .kind = ASSAY_K_OUTPUT,
                          .arm = sim_param_text(s, "arm", 0),
                          .fixture = fixture,
-                         .repeats = 1};
+                         .repeats = 2};
         return req->need(req, "repeat", "base", &q, err);
     }
     return ASSAY_OK;
 }
 
+static assay_status ask_token(const sim *s, const assay_request *req, const char *fixture, const char *label, long long batch,
+                              long long position, assay_error *err) {
+    char perturb[128];
+    snprintf(perturb, sizeof perturb, "{\"token\":{\"batch\":%lld,\"position\":%lld}}", batch, position);
+    assay_status st = sim_ask(req, "reference", label, "@reference", fixture, perturb, err);
+    return st == ASSAY_OK ? sim_ask(req, "candidate", label, sim_param_text(s, "arm", 0), fixture, perturb, err) : st;
+}
+
 static assay_status needs(void *self, const assay_evidence *so_far, const assay_request *req, assay_error *err) {
     const sim *s = self;
-    const char *fixture = sim_param_text(s, "fixture", 0), *arm = sim_param_text(s, "arm", 0);
-    char perturb[128];
+    const char *fixture = sim_param_text(s, "fixture", 0), *token;
     int64_t b, p;
+    long long batch, position;
+    bool one = token_of(s, &b, &p);
     if (!s->in_run || !*fixture) return ASSAY_OK;
-    if (!token_of(s, &b, &p)) return ask_mask(s, req, fixture, err);
-    snprintf(perturb, sizeof perturb, "{\"token\":{\"batch\":%lld,\"position\":%lld}}", (long long)b, (long long)p);
+    if (!one && !*sim_param_text(s, "tokens", 0)) return ask_mask(s, req, fixture, err);
     assay_status st = sim_ask(req, "reference", "base", "@reference", fixture, NULL, err);
-    if (st == ASSAY_OK) st = sim_ask(req, "candidate", "base", arm, fixture, NULL, err);
-    if (st == ASSAY_OK) st = sim_ask(req, "reference", "token", "@reference", fixture, perturb, err);
-    if (st == ASSAY_OK) st = sim_ask(req, "candidate", "token", arm, fixture, perturb, err);
+    if (st == ASSAY_OK) st = sim_ask(req, "candidate", "base", sim_param_text(s, "arm", 0), fixture, NULL, err);
+    if (st == ASSAY_OK && one) st = ask_token(s, req, fixture, "token", b, p, err);
+    for (uint32_t i = 0; st == ASSAY_OK && *(token = sim_param_text(s, "tokens", i)); i++)
+        if (read_token(token, &batch, &position)) st = ask_token(s, req, fixture, token, batch, position, err);
     return st == ASSAY_OK ? ask_repeat(s, so_far, req, fixture, err) : st;
+}
+
+/* A trial stacks its repeats along a new first axis: call i of it. Other tensors are one call. */
+static assay_tensor call_of(const assay_tensor *t, const assay_tensor *like, int64_t i) {
+    assay_tensor one = *t;
+    if (t->rank != like->rank + 1 || i >= t->shape[0] || sim_count(t) == 0) return one;
+    one.data = (unsigned char *)t->data + (size_t)(i * t->stride[0]) * (size_t)(t->nbytes / (uint64_t)sim_count(t));
+    one.rank--;
+    for (uint32_t k = 0; k < one.rank; k++) one.shape[k] = t->shape[k + 1], one.stride[k] = t->stride[k + 1];
+    return one;
 }
 
 /* The noise of a repeated call; 0 for outputs of the reference backend, which has none, and for files without a repeat. */
@@ -98,7 +133,10 @@ static void noise(const sim *s, const sim_items *items, states *st) {
     const assay_item *again = sim_item(items, "repeat", st->cand_base->label);
     assay_pair_stats d;
     st->noise_floor = 0, st->floor_known = st->cand->origin != ASSAY_ORIGIN_DEVICE;
-    if (!sim_usable(again) || s->m->pair(&st->cand_base->tensor, &again->tensor, -1, &d, NULL) != ASSAY_OK) return;
+    if (!sim_usable(again)) return;
+    const assay_tensor *base = &st->cand_base->tensor;
+    assay_tensor first = again->tensor.rank > base->rank ? call_of(&again->tensor, base, 0) : *base, other = call_of(&again->tensor, base, 1);
+    if (s->m->pair(&first, &other, -1, &d, NULL) != ASSAY_OK) return;
     st->noise_floor = d.max_abs, st->floor_known = true;
 }
 

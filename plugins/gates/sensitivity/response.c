@@ -159,6 +159,18 @@ static void moving_rows(response *o, double cosine_min, sim_report *out) {
                 tolerance);
 }
 
+/* A mask that is turned around lets the other keys take part, and the output moves the opposite way in every row: the part that
+ * the right mask takes away and the part that it leaves weigh against each other. */
+static void polarity(response *o, sim_report *out) {
+    const sim_slices *rows = sim_pair_slices(&o->moving, SIM_ROW);
+    uint64_t turned = 0;
+    for (uint64_t i = 0; i < rows->n; i++) turned += rows->at[i].cosine <= -0.9;
+    if (sim_has(out, SIM_KILL) && rows->n && 2 * turned >= rows->n)
+        sim_add(out, 15, SIM_DIAGNOSIS, "polarity_suspected", "",
+                "%llu of %llu rows move the opposite way: is the mask turned around (true = takes part)?", (unsigned long long)turned,
+                (unsigned long long)rows->n);
+}
+
 void response_rules(response *o, const states *st, double cosine_min, sim_report *out) {
     if (!(o->all.all.norm_ref > 0)) {
         sim_add(out, 3, SIM_INVALID, "fixture_without_power", "",
@@ -173,6 +185,7 @@ void response_rules(response *o, const states *st, double cosine_min, sim_report
     dead_slice(o, st, out);
     moving_rows(o, cosine_min, out);
     still_rows(o, st, out);
+    polarity(o, out);
 }
 
 void response_emit(response *o, const states *st, const char *label, const assay_finding *f) {

@@ -139,7 +139,51 @@ static void a_run_is_asked_for_both_states(void) {
     CU_ASSERT(strstr(text, "say what to change") != NULL);
 }
 
+static void several_tokens_are_states_of_their_own(void) {
+    char text[512] = "";
+    CU_ASSERT_EQUAL(needs_of("{\"arm\":\"fused\",\"fixture\":[\"stress\"],\"tokens\":[\"0:3\",\"1:19\"]}", "candidate", text, sizeof text), 3);
+    CU_ASSERT_STRING_EQUAL(text, "{\"token\":{\"batch\":1,\"position\":19}}");
+    CU_ASSERT_EQUAL(needs_of("{\"arm\":\"fused\",\"fixture\":[\"stress\"],\"tokens\":[\"3\"]}", "candidate", text, sizeof text), 0);
+    CU_ASSERT(strstr(text, "'3' is not BATCH:POSITION") != NULL);
+    /* One that is not answered is enough. */
+    reset();
+    assay_evidence_set *ev = states(ASSAY_ORIGIN_REFERENCE);
+    put(ev, "reference", "1:19", ASSAY_F64, 4, shape, r1);
+    put(ev, "candidate", "1:19", ASSAY_F16, 4, shape, c0);
+    expect(judge("sensitivity", ev, PARAMS, NULL), "kill", "no_response");
+}
+/* Both calls of a repeated trial stand in one tensor. */
+static void a_stacked_repeat_tells_the_noise(void) {
+    static double both[2 * N];
+    const int64_t stacked[] = {2, B, H, S, E};
+    reset();
+    memcpy(both, c0, sizeof c0), memcpy(both + N, c0, sizeof c0);
+    c1[3] += 0.01;
+    assay_evidence_set *ev = states(ASSAY_ORIGIN_DEVICE);
+    put(ev, "repeat", "base", ASSAY_F16, 5, stacked, both);
+    expect(judge("sensitivity", ev, PARAMS, NULL), "kill", "response_disagrees");
+    both[N + 9] += 0.02;
+    ev = states(ASSAY_ORIGIN_DEVICE);
+    put(ev, "repeat", "base", ASSAY_F16, 5, stacked, both);
+    assay_json *v = judge("sensitivity", ev, PARAMS, NULL);
+    CU_ASSERT(metric(v, "response:token", "noise_floor") > 0.019);
+    expect(v, "pass", NULL);
+}
+/* Half of the keys of row i, kept or masked: w x kept + (1 - w) x masked is the output without a mask. */
+static void a_mask_turned_around_moves_the_other_way(void) {
+    static double kept[N], masked[N];
+    fill(kept, N, "test/sens/kept"), fill(masked, N, "test/sens/masked");
+    for (int i = 0; i < N; i++) r0[i] = c0[i] = 0.4 * kept[i] + 0.6 * masked[i], r1[i] = c1[i] = kept[i];
+    assay_json *v = answer();
+    CU_ASSERT(!has_code(v, "polarity_suspected"));
+    expect(v, "pass", NULL);
+    memcpy(c1, masked, sizeof c1);
+    expect(answer(), "kill", "polarity_suspected");
+}
+
 ASSAY_SUITE("sensitivity", TEST(the_same_response_passes), TEST(no_response_is_killed), TEST(another_direction_or_size_is_killed),
             TEST(one_head_that_stays_is_killed), TEST(rows_that_must_stay_stay),
             TEST(a_reference_that_does_not_move_is_no_fixture), TEST(nan_in_either_state_is_killed),
-            TEST(constant_along_an_axis_is_killed), TEST(the_base_must_be_named), TEST(a_run_is_asked_for_both_states))
+            TEST(constant_along_an_axis_is_killed), TEST(the_base_must_be_named), TEST(a_run_is_asked_for_both_states),
+            TEST(several_tokens_are_states_of_their_own), TEST(a_stacked_repeat_tells_the_noise),
+            TEST(a_mask_turned_around_moves_the_other_way))

@@ -79,6 +79,12 @@ static assay_status ask_arms(const sim *s, const assay_request *req, const char 
     return ASSAY_OK;
 }
 
+static assay_status ask_candidate(const sim *s, const assay_request *req, const char *fixture, assay_error *err) {
+    assay_query q = {.struct_size = sizeof q, .kind = ASSAY_K_OUTPUT, .arm = sim_param_text(s, "arm", 0), .fixture = fixture};
+    if (s->repeats > 1) q.repeats = s->repeats;
+    return req->need(req, "candidate", fixture, &q, err);
+}
+
 assay_status sim_ask_fixtures(const sim *s, const assay_request *req, assay_error *err) {
     if (!s->in_run) return ASSAY_OK; /* files on the command line or in a case: there is nothing to ask for */
     assay_status st = ASSAY_OK;
@@ -86,7 +92,7 @@ assay_status sim_ask_fixtures(const sim *s, const assay_request *req, assay_erro
     for (uint32_t i = 0; st == ASSAY_OK && *(fixture = sim_param_text(s, "fixture", i)); i++) {
         st = sim_ask(req, "reference", fixture, "@reference", fixture, NULL, err);
         if (st == ASSAY_OK && *control) st = sim_ask(req, "control", fixture, control, fixture, NULL, err);
-        if (st == ASSAY_OK) st = sim_ask(req, "candidate", fixture, sim_param_text(s, "arm", 0), fixture, NULL, err);
+        if (st == ASSAY_OK) st = ask_candidate(s, req, fixture, err);
         if (st == ASSAY_OK) st = ask_arms(s, req, "must_fail", fixture, err);
         if (st == ASSAY_OK) st = ask_arms(s, req, "negative", fixture, err);
     }

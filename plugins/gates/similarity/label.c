@@ -21,7 +21,7 @@ static assay_tensor run_of(const sim *s, const assay_tensor *c, int64_t i) {
     t.data = (unsigned char *)t.data + (size_t)(i * c->stride[axis]) * size;
     for (uint32_t k = axis; k + 1 < c->rank; k++) t.shape[k] = c->shape[k + 1], t.stride[k] = c->stride[k + 1];
     t.rank--;
-    return t;
+    return sim_valid(s, &t);
 }
 
 /* Rule 6, and per_run_cosine; the run with the worst cosine is judged. */
@@ -71,10 +71,17 @@ static void shapes_differ(sim_label *l, const assay_tensor *r, const assay_tenso
 static void open_control(sim_label *l, const assay_tensor *r) {
     const assay_item *k = sim_item(l->items, "control", l->label);
     if (!sim_usable(k)) return;
-    if (!sim_same_shape(r, &k->tensor))
+    assay_tensor control = sim_valid(l->s, &k->tensor);
+    if (!sim_same_shape(r, &control))
         sim_add(&l->report, 12, SIM_INVALID, "control_failed", "", "the control has another shape than the reference");
     else
-        l->has_control = sim_pair_open(l->s, r, &k->tensor, &l->control, NULL) == ASSAY_OK;
+        l->has_control = sim_pair_open(l->s, r, &control, &l->control, NULL) == ASSAY_OK;
+}
+
+static size_t named_of(const sim_label *l, const char *role, sim_named at[SIM_ARMS]) {
+    size_t n = sim_named_of(l->items, role, l->label, at, SIM_ARMS);
+    for (size_t i = 0; i < n; i++) at[i].t = sim_valid(l->s, &at[i].t);
+    return n;
 }
 
 static double score_of(const sim_label *l) {
@@ -88,22 +95,24 @@ assay_status sim_label_open(const sim *s, const sim_items *items, const char *la
     const assay_item *r = sim_item(items, "reference", label), *c = sim_item(items, "candidate", label);
     if (!sim_usable(c)) return not_measured(l, f, "candidate", c);
     if (!sim_usable(r)) return not_measured(l, f, "reference", r);
+    assay_tensor ref = sim_valid(s, &r->tensor);
     l->run = c->tensor;
     if (s->repeat_axis >= 0 && c->tensor.rank == r->tensor.rank + 1 && s->repeat_axis < (int32_t)c->tensor.rank) {
         assay_tensor first = run_of(s, &c->tensor, 0);
-        if (sim_same_shape(&r->tensor, &first)) repeats(l, &r->tensor, &c->tensor, f);
+        if (sim_same_shape(&ref, &first)) repeats(l, &ref, &c->tensor, f);
     } else
         sim_line_add(&l->report, "6", false, "one repeat");
+    l->run = sim_valid(s, &l->run);
     sim_line_add(&l->report, "0", true, "");
-    if (!sim_same_shape(&r->tensor, &l->run)) {
-        shapes_differ(l, &r->tensor, &l->run);
+    if (!sim_same_shape(&ref, &l->run)) {
+        shapes_differ(l, &ref, &l->run);
         return ASSAY_OK;
     }
-    assay_status st = sim_pair_open(s, &r->tensor, &l->run, &l->pair, err);
+    assay_status st = sim_pair_open(s, &ref, &l->run, &l->pair, err);
     if (st != ASSAY_OK) return st;
     l->has_pair = true;
-    open_control(l, &r->tensor);
-    l->n_must_fail = sim_named_of(items, "must_fail", label, l->must_fail, SIM_ARMS);
+    open_control(l, &ref);
+    l->n_must_fail = named_of(l, "must_fail", l->must_fail);
     l->max_score = score_of(l);
     return sim_elements_look(&l->pair, &l->elements, err);
 }
@@ -123,7 +132,7 @@ static void emit_met(sim_label *l, const assay_finding *f, const char *group, si
 /* Arms that are shown beside the candidate: must_fail and negative; the second and later ones carry their arm's name. */
 static void emit_arms(sim_label *l, const assay_finding *f, const char *role) {
     sim_named at[SIM_ARMS];
-    size_t n = sim_named_of(l->items, role, l->label, at, SIM_ARMS);
+    size_t n = named_of(l, role, at);
     for (size_t i = 0; i < n; i++) {
         char group[160], name[200];
         sim_pair q;
@@ -168,6 +177,7 @@ assay_status sim_label_finish(sim_label *l, const assay_finding *f, assay_error 
     (void)err;
     if (l->has_pair) {
         sim_diagnose(&l->pair, &l->elements, l->max_score, &l->report);
+        sim_post_hoc(f, l->label, &l->pair, l->has_control ? &l->control : NULL, &l->report);
         emit_candidate(l, f);
         emit_control(l, f);
         emit_arms(l, f, "must_fail");

@@ -134,6 +134,8 @@ assay_status sim_open(sim *s, const assay_host *host, const assay_params *params
     if (st == ASSAY_OK) st = same_layout(s, sim_param_text(s, "candidate_layout", 0), err);
     if (st != ASSAY_OK) return st;
     read_axes(s);
+    s->valid_tokens = (int64_t)sim_param_number(s, "valid_tokens", 0), s->repeats = (uint32_t)sim_param_number(s, "repeats", 1);
+    if (s->repeats > 1 && s->repeat_axis < 0) s->repeat_axis = 0; /* a trial stacks its repeats in front */
     s->in_run = *sim_param_text(s, "arm", 0) != 0;
     return ASSAY_OK;
 }
@@ -157,4 +159,12 @@ assay_status sim_axes(const sim *s, uint32_t rank, assay_axes *out, assay_error 
     }
     if (out->head > 0 && out->batch < 0 && out->token != 0 && out->channel != 0) out->batch = 0;
     return ASSAY_OK;
+}
+
+assay_tensor sim_valid(const sim *s, const assay_tensor *t) {
+    assay_tensor v = *t;
+    assay_axes axes;
+    if (s->valid_tokens > 0 && sim_axes(s, t->rank, &axes, NULL) == ASSAY_OK && axes.token >= 0 && v.shape[axes.token] > s->valid_tokens)
+        v.shape[axes.token] = s->valid_tokens;
+    return v;
 }

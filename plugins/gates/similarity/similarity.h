@@ -22,11 +22,15 @@ typedef struct sim {
     const assay_host *host; const assay_params *params; const assay_metrics_1 *m;
     int preset; sim_limits lim;
     assay_axes given; int32_t step_axis, repeat_axis; char layout[ASSAY_RANK_MAX + 1];
+    int64_t valid_tokens;                        /* positions from here on along the token axis are padding; 0: none is */
+    uint32_t repeats;                            /* of each call of the candidate in a run */
     bool any_axis, in_run;                       /* in_run: evidence is asked for by arm */
 } sim;
 assay_status sim_open(sim *s, const assay_host *host, const assay_params *params, assay_error *err);
 /* Axes of a tensor of this rank: layout tag, else parameters, else [B,H,S,E] in a run, else only the last axis = channel. */
 assay_status sim_axes(const sim *s, uint32_t rank, assay_axes *out, assay_error *err);
+/* Leaves out the padding along the token axis. */
+assay_tensor sim_valid(const sim *s, const assay_tensor *t);
 const char *sim_param_text(const sim *s, const char *name, uint32_t i);      /* "" when not given */
 double sim_param_number(const sim *s, const char *name, double otherwise);
 assay_status sim_fail(assay_error *err, assay_status code, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
@@ -154,6 +158,8 @@ void sim_metric(const assay_finding *f, const char *group, const char *name, dou
 void sim_metric_list(const assay_finding *f, const char *group, const char *name, const double *v, uint64_t n, const char *unit);
 void sim_metric_json(const assay_finding *f, const char *group, const char *name, const char *json);
 const char *sim_group(char out[160], const char *role, const char *label);
+/* Beside a kill: the limits with which this very candidate would have passed, stamped as found afterwards (posthoc.c). */
+void sim_post_hoc(const assay_finding *f, const char *label, sim_pair *p, sim_pair *control, sim_report *out);
 /* Figures of rules 1-15 of one pair. */
 void sim_emit_pair(const assay_finding *f, const char *group, sim_pair *p, const sim_elements *e);
 void sim_emit_ratios(const assay_finding *f, const char *group, sim_pair *p, sim_pair *control);
