@@ -1,5 +1,6 @@
 # tests/lua/test_NAME.lua: each returns a table of named functions; the runner gives them the words, the libraries and `t`.
-add_executable(assay_lua_tests ${CMAKE_CURRENT_SOURCE_DIR}/lua/runner.c)
+add_executable(assay_lua_tests ${CMAKE_CURRENT_SOURCE_DIR}/lua/runner.c ${CMAKE_CURRENT_SOURCE_DIR}/lua/helpers.c)
+target_compile_definitions(assay_lua_tests PRIVATE ASSAY_SOURCE_DIR="${CMAKE_SOURCE_DIR}" ASSAY_BUILD_DIR="${CMAKE_BINARY_DIR}")
 target_link_libraries(assay_lua_tests PRIVATE assay_builtin assay_core PkgConfig::LUA)
 set_target_properties(assay_lua_tests PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
 file(GLOB ASSAY_LUA_TESTS CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/lua/test_*.lua ${CMAKE_SOURCE_DIR}/plugins/gates/*/*.test.lua)

@@ -1,6 +1,8 @@
 /* Runs the functions of a Lua test file in the sandbox of scripts: words, recipes and builder are there, and `t`:
  *   t.equal(a, b)  t.ok(v)  t.fails(function, text in its message)  t.mil{ opset =, precision = }  t.outputs(m, values)
- *   t.graph(m), and for programs beyond the builder t.func, t.drop, t.input, t.state, t.packed, t.rename, t.metadata */
+ *   t.graph(m), and for programs beyond the builder t.func, t.drop, t.input, t.state, t.packed, t.rename, t.metadata
+ *   t.run and t.judge: helpers.h */
+#include "helpers.h"
 #include "script/lua_builder.h"
 #include "script/lua_constant.h"
 #include "script/lua_graph.h"
@@ -140,7 +142,7 @@ static int t_graph(lua_State *L) {               /* t.graph(m): what ev:graph gi
 }
 
 static const luaL_Reg helpers[] = { { "func", t_func }, { "drop", t_drop }, { "input", t_input }, { "state", t_state }, { "packed", t_packed }, { "rename", t_rename }, { "metadata", t_metadata }, { "graph", t_graph },
-    { "fails", t_fails }, { "equal", t_equal }, { "ok", t_ok }, { "mil", t_mil }, { "outputs", t_outputs }, { NULL, NULL } };
+    { "fails", t_fails }, { "equal", t_equal }, { "ok", t_ok }, { "mil", t_mil }, { "outputs", t_outputs }, { "run", t_run }, { "judge", t_judge }, { NULL, NULL } };
 
 /* Runs every function of the table on top, on its own; returns the number of failures, -1 for no tests at all. */
 static int run_all(assay_sandbox *s) {
