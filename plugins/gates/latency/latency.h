@@ -16,6 +16,14 @@ typedef struct lat_block {
     double control[2], candidate[2];
 } lat_block;
 
+enum { LAT_DROPS_MAX = 8 };
+/* What timing trials say of themselves; of several the largest figure. */
+typedef struct lat_harness {
+    double resolution_ns, read_ns, empty_ns, harness_ns;             /* NaN: not recorded */
+    struct { char code[24]; double blocks; } dropped[LAT_DROPS_MAX]; size_t n_dropped;
+    uint32_t stopped;                                                /* processes that the watched mode ended early */
+    bool cut_short;
+} lat_harness;
 /* All that the input says. Owned arrays; lat_data_free. */
 typedef struct lat_data {
     lat_block *blocks; size_t n_blocks, cap_blocks;
@@ -23,8 +31,9 @@ typedef struct lat_data {
     uint32_t processes;
     size_t dropped;
     bool paired, order_recorded, alternating, is_sessions, live;     /* is_sessions: a list of recorded documents */
-    bool bad_sample, output_changed, unsteady, failed_run;
+    bool bad_sample, output_changed, unsteady, failed_run, stopping_disagrees;
     struct { char name[64]; double *v; size_t n; } *sets; size_t n_sets;
+    lat_harness harness;                                             /* where `live` */
 } lat_data;
 void lat_data_free(lat_data *d);
 /* Names of the two arms, "" for none: which commands or benchmarks of a file to compare. */
@@ -40,6 +49,12 @@ void lat_add_set(lat_data *d, const char *name, const double *v, size_t n);
 struct cJSON;
 assay_status lat_import_json(const struct cJSON *doc, const lat_names *names, lat_data *d, assay_error *err);
 assay_status lat_import_csv(const char *text, const lat_names *names, lat_data *d, assay_error *err);
+/* live.c: timing trials. `failed` counts those of the role and label that left no samples. */
+void lat_read_live(const assay_item *item, uint32_t process, lat_data *d);
+assay_status lat_read_trials(const assay_evidence *ev, const char *role, const char *label, lat_data *d, uint32_t *failed, assay_error *err);
+/* The watched mode's stops, repeated from the samples: each at the first look that said so, and no other. */
+bool lat_stops_agree(const assay_math_1 *m, const assay_evidence *ev);
+void lat_harness_figures(const lat_data *d, const assay_finding *f);
 
 /* dist.c */
 double lat_t_quantile(const assay_math_1 *m, double p, double df);
@@ -129,6 +144,43 @@ enum { LAT_OUTLIER_Z = 10 };
 double lat_outlier_scale(const double *d, size_t n);                 /* 1.4826 MAD, or from the mean deviation; 0: all equal */
 /* Judges paired data; reports reasons, figures and the verdict. `invalid` says that validity codes were raised before. */
 void lat_decide(const assay_math_1 *m, const lat_data *data, const lat_params *p, const assay_finding *f, bool invalid);
+
+/* pilot.c: control against itself, before the run, and the size of the run that follows (statistics.md 3.4) */
+enum { LAT_PILOT_PROCESSES = 2, LAT_PILOT_BLOCKS = 10, LAT_BLOCKS_MIN = 8 };
+typedef struct lat_pilot {
+    size_t n;
+    double gain, lo, hi, level, scale, lag1, lag1_rank, timer_step;  /* ms; scale = 1.4826 MAD of the block differences */
+    bool differs, complete;                                          /* complete: both processes, not cut short */
+} lat_pilot;
+/* Judges a pilot by lat_rule with the block as the unit; false when it has no kept block. */
+bool lat_pilot_judge(const assay_math_1 *m, const lat_data *d, const lat_params *params, lat_pilot *out);
+typedef struct lat_question {
+    double layers, min_prize_ms, expected_gain_ms, resolve_ms, confidence;       /* NaN: not declared */
+    uint32_t processes, blocks;                                      /* blocks per process; 0: as the pilot says */
+    double max_blocks;
+} lat_question;
+bool lat_has_prize(const lat_question *q);                           /* a prize of 0 is none */
+typedef struct lat_size {
+    double target_ms, needed, mde_ms;                                /* needed: blocks in all; NaN: not known */
+    uint32_t blocks, n;                                              /* per process; in all */
+    bool cannot_decide;
+} lat_size;
+void lat_plan_size(const assay_math_1 *m, const lat_pilot *a, const lat_question *q, lat_size *out);
+void lat_pilot_figures(const lat_pilot *a, unsigned runs, const lat_question *q, const lat_size *s, const assay_finding *f);
+void lat_pilot_say(const lat_pilot *a, const lat_question *q, const lat_size *s, char *out, size_t size);
+
+/* prize.c: layers x gain (statistics.md 3.6.3) */
+typedef struct lat_prize {
+    double control, candidate;                                       /* regions of the device tables; NaN: not known */
+    bool probed; double marginal, lo, hi;                            /* gain of a further layer, ms */
+} lat_prize;
+assay_status lat_read_regions(const assay_evidence *ev, lat_prize *out, assay_error *err);
+bool lat_is_comparable(const lat_prize *p);
+void lat_marginal(const lat_decision *one, const lat_decision *two, lat_prize *out);
+/* The prize rule where layers x gain itself may not be used, for arms that are otherwise found faster. */
+assay_verdict lat_prize_rule(const lat_prize *z, const lat_params *p, const assay_finding *f);
+void lat_prize_figures(const lat_prize *z, double layers, const assay_finding *f);
+void lat_gap(double gap_ms, double prize_low_ms, const assay_finding *f);
 
 /* report.c: figures */
 void lat_metric(const assay_finding *f, const char *group, const char *name, double v, const char *unit);

@@ -74,39 +74,6 @@ static assay_status read_document(const cJSON *doc, const lat_names *names, lat_
     return lat_import_json(doc, names, d, err);
 }
 
-/* ---- live blocks: samples of one process, in slots 0..3 of numbered blocks */
-
-static bool fact(const char *json, const char *key) {
-    cJSON *doc = json ? cJSON_Parse(json) : NULL;
-    bool r = doc && cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(doc, key));
-    cJSON_Delete(doc);
-    return r;
-}
-
-static void read_live(const assay_item *item, uint32_t process, lat_data *d) {
-    lat_block *b = NULL;
-    uint32_t current = 0;
-    for (uint64_t i = 0; i < item->sample_count; i++) {
-        const assay_sample *s = &item->samples[i];
-        double ms = (double)s->dur_ns / 1e6;
-        if (!b || s->block != current) {
-            b = lat_add_block(d);
-            b->process = process;
-            b->control_first = s->arm == 0;
-            current = s->block;
-        }
-        if (s->flags & 1u) b->dropped = true;
-        uint32_t *n = s->arm ? &b->n_candidate : &b->n_control;
-        if (*n < 2) (s->arm ? b->candidate : b->control)[*n] = ms;
-        ++*n;
-        if (!(s->flags & 1u)) lat_add_duration(d, s->arm != 0, ms);
-    }
-    d->live = true;
-    d->alternating = false;
-    if (fact(item->json, "output_changed")) d->output_changed = true;
-    if (fact(item->json, "no_steady_state")) d->unsteady = true;
-}
-
 static assay_status read_text(const char *json, const lat_names *names, lat_data *d, uint32_t *sessions, assay_error *err) {
     cJSON *doc = cJSON_Parse(json);
     assay_status st = doc ? read_document(doc, names, d, sessions, err) : lat_fail(err, "samples: no JSON");
@@ -122,7 +89,7 @@ assay_status lat_read(const assay_evidence *ev, const lat_names *names, lat_data
         assay_item item = { .struct_size = sizeof item };
         assay_status st = ev->item(ev, "samples", i, &item, err);
         if (st == ASSAY_OK && item.state == ASSAY_OK_STATE) {
-            if (item.kind == ASSAY_K_TIMING) read_live(&item, d->processes++, d);
+            if (item.kind == ASSAY_K_TIMING) lat_read_live(&item, d->processes++, d);
             else if (item.json) st = read_text(item.json, names, d, &sessions, err);
         }
         if (st != ASSAY_OK) return st;
