@@ -13,7 +13,7 @@ static const assay_param params[] = {
     { "confidence", "0.95", NULL, "fraction", "of all intervals", 0.5, 0.9999, ASSAY_T_NUMBER, 0 },
     { "min_pairs", "20", NULL, "blocks", "fewer after the warm-up is inconclusive", 1, 1e6, ASSAY_T_INT, 0 },
     { "layers", "", NULL, "layers", "rewritten layers; the prize is layers times the gain", 1, 1e6, ASSAY_T_INT, ASSAY_PARAM_PREREGISTERED },
-    { "min_prize_ms", "", NULL, "ms", "smallest gain over all layers worth having; in force only together with layers; 0: none", 0, 1e9, ASSAY_T_NUMBER, ASSAY_PARAM_PREREGISTERED },
+    { "min_prize_ms", "", NULL, "ms", "smallest gain over all layers worth having; in force only with layers; 0: none", 0, 1e9, ASSAY_T_NUMBER, ASSAY_PARAM_PREREGISTERED },
     { "prize_ms", "", NULL, "ms", "alias of min_prize_ms", 0, 1e9, ASSAY_T_NUMBER, 0 },
     { "margin_ms", "", NULL, "ms", "equivalence margin per layer; default min_prize_ms / layers; 0: none", 0, 1e9, ASSAY_T_NUMBER, ASSAY_PARAM_PREREGISTERED },
     { "block_length", "0", NULL, "blocks", "of the moving-block interval; at least n/6", 0, 1e6, ASSAY_T_INT, 0 },

@@ -1,4 +1,4 @@
-/* gates/latency/records.c: reads timed blocks (live trials) and recorded documents (latency-samples/1, latency-sets/1). */
+/* gates/latency/records.c: reads recorded documents (latency-samples/1, latency-sets/1); timing trials and other files by live.c and import.c. */
 #include "latency.h"
 #include <cjson/cJSON.h>
 #include <math.h>
