@@ -18,43 +18,62 @@ typedef struct group {
     double *mean;
 } group;
 
-static void token_mean(group *g) {
-    assay_neumaier *s = assay_xcalloc(g->width, sizeof *s);
-    double *row = assay_xcalloc(g->width, sizeof *row);
+enum { CHUNK = 256 }; /* tokens that are added up plainly before their sum is added with compensation */
+
+static void add_row(const double *restrict row, size_t width, double *restrict sum, double *restrict squares) {
+    for (size_t i = 0; i < width; i++) sum[i] += row[i], squares[i] += row[i] * row[i];
+}
+
+/* First pass, over the reference alone: the mean of each channel; returns the sum of all squares. */
+static double token_mean(group *g) {
+    assay_neumaier *means = assay_xcalloc(g->width, sizeof *means), raw = {0, 0};
+    double *row = assay_xcalloc(3 * g->width, sizeof *row), *sum = row + g->width, *squares = sum + g->width;
     assay_reader rd;
     assay_reader_init(&rd, &g->r);
     for (int64_t t = 0; t < g->tokens; t++) {
         assay_reader_next(&rd, g->width, row);
-        for (size_t i = 0; i < g->width; i++) assay_neumaier_add(&s[i], row[i]);
+        add_row(row, g->width, sum, squares);
+        if (t % CHUNK != CHUNK - 1 && t + 1 < g->tokens) continue;
+        for (size_t i = 0; i < g->width; i++) {
+            assay_neumaier_add(&means[i], sum[i]), assay_neumaier_add(&raw, squares[i]);
+            sum[i] = squares[i] = 0;
+        }
     }
-    for (size_t i = 0; i < g->width; i++) g->mean[i] = assay_neumaier_value(&s[i]) / (double)g->tokens;
+    for (size_t i = 0; i < g->width; i++) g->mean[i] = assay_neumaier_value(&means[i]) / (double)g->tokens;
     free(row);
-    free(s);
+    free(means);
+    return assay_neumaier_value(&raw);
 }
 
-/* The block kernel adds up rr, cc and rc in the order all metrics use. */
+/* Takes the means away from n elements of both, the first of which stands at channel `position`; returns the next position. */
+static size_t centre(const group *g, double *restrict r, double *restrict c, size_t n, size_t position) {
+    for (size_t i = 0; i < n;) {
+        size_t run = g->width - position < n - i ? g->width - position : n - i;
+        const double *mean = g->mean + position;
+        for (size_t k = 0; k < run; k++) r[i + k] -= mean[k], c[i + k] -= mean[k];
+        i += run, position += run;
+        if (position == g->width) position = 0;
+    }
+    return position;
+}
+
+/* Second pass, over both. The block kernel adds up rr, cc and rc in the order all metrics use. */
 static sums group_sums(group *g) {
-    assay_neumaier rr = {0, 0}, cc = {0, 0}, rc = {0, 0}, raw = {0, 0};
-    double r[ASSAY_BLOCK], c[ASSAY_BLOCK];
+    assay_neumaier rr = {0, 0}, cc = {0, 0}, rc = {0, 0};
+    double r[ASSAY_BLOCK], c[ASSAY_BLOCK], raw = token_mean(g);
     size_t total = g->width * (size_t)g->tokens, position = 0;
     assay_reader ra, rb;
-    token_mean(g);
     assay_reader_init(&ra, &g->r), assay_reader_init(&rb, &g->c);
     for (size_t start = 0; start < total; start += ASSAY_BLOCK) {
         size_t n = total - start < ASSAY_BLOCK ? total - start : ASSAY_BLOCK;
+        assay_block block = {.r = r, .c = c, .n = n};
         assay_block_sums b;
         assay_reader_next(&ra, n, r), assay_reader_next(&rb, n, c);
-        assay_block block = {.r = r, .c = c, .n = n};
-        assay_block_sum(&block, 0, 0, &b);
-        assay_neumaier_add(&raw, b.rr);
-        for (size_t i = 0; i < n; i++) {
-            r[i] -= g->mean[position], c[i] -= g->mean[position];
-            position = position + 1 == g->width ? 0 : position + 1;
-        }
+        position = centre(g, r, c, n, position);
         assay_block_sum(&block, 0, 0, &b);
         assay_neumaier_add(&rr, b.rr), assay_neumaier_add(&cc, b.cc), assay_neumaier_add(&rc, b.rc);
     }
-    return (sums){assay_neumaier_value(&rr), assay_neumaier_value(&cc), assay_neumaier_value(&rc), assay_neumaier_value(&raw)};
+    return (sums){assay_neumaier_value(&rr), assay_neumaier_value(&cc), assay_neumaier_value(&rc), raw};
 }
 
 static double cosine_of(const sums *s) {

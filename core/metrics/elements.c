@@ -22,10 +22,19 @@ static void each_block(const assay_tensor *a, const assay_tensor *b, each_fn *fn
     }
 }
 
-/* Halves as integers in order of value: neighbours differ by one, -0 and 0 are the same. */
+/* Halves as integers in order of value: neighbours differ by one, -0 and 0 are the same. The normal halves are rounded here, to
+ * nearest even as assay_f64_to_f16 does; the few others there. */
 static int32_t ordered(double v) {
-    uint16_t h = assay_f64_to_f16(v);
-    return h & 0x8000 ? -(int32_t)(h & 0x7fff) : (int32_t)h;
+    uint64_t u;
+    memcpy(&u, &v, sizeof u);
+    uint64_t magnitude = u & INT64_MAX;
+    int32_t h;
+    if (magnitude - 0x3f10000000000000u < 0x40effe0000000000u - 0x3f10000000000000u) { /* 2^-14 to below 65520 */
+        uint64_t m = magnitude - 0x3f00000000000000u;
+        h = (int32_t)((m + 0x1ffffffffffu + (m >> 42 & 1)) >> 42);
+    } else
+        h = assay_f64_to_f16(v) & 0x7fff;
+    return u >> 63 ? -h : h;
 }
 
 enum { ULPS = 2 * 0x8000 };

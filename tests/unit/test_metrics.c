@@ -203,6 +203,18 @@ static void ulp_distances_are_counted_in_halves(void) {
     CU_ASSERT(isnan(u[0]) && isnan(u[1]) && isnan(u[2]));
 }
 
+/* Rounding of every kind of number to halves: the distance of x from each half is that of assay_f64_to_f16(x). */
+static void ulp_distances_round_as_halves_do(void) {
+    const double odd[] = {0x1p-14, 0x1.ffcp-15, 0x1p-24, 0x1p-25, 0x1.8p-25, 65504, 65519.99, 65520, 1e300, 0x1.002p0, 0x1.006p0, -0x1.ffep-1, -0.0};
+    for (size_t i = 0; i < sizeof odd / sizeof *odd; i++) {
+        double r[] = {1, 1}, c[] = {1, odd[i]}, u[3];
+        uint16_t h = assay_f64_to_f16(odd[i]);
+        int32_t at = h & 0x8000 ? -(h & 0x7fff) : h;
+        assay_tensor a = vec(r, 2), b = vec(c, 2);
+        CU_ASSERT_EQUAL(m()->ulp16(&a, &b, u, NULL), ASSAY_OK);
+        CU_ASSERT_EQUAL(u[0], abs(at - 0x3c00));
+    }
+}
 static void elements_over_counts_nan(void) {
     double r[] = {1, 2, 3, 4}, c[] = {1.05, 2.3, NAN, 4};
     assay_tensor a = vec(r, 4), b = vec(c, 4);
@@ -337,7 +349,7 @@ ASSAY_SUITE("metrics", TEST(figures_of_a_hand_worked_pair), TEST(nothing_is_defi
             TEST(pearson_survives_a_large_mean), TEST(equal_elements_are_constant_with_variance_zero),
             TEST(an_element_can_be_left_out), TEST(shapes_must_be_equal), TEST(strides_and_types_do_not_matter),
             TEST(halves_widen_exactly), TEST(slices_are_pairs_of_their_own), TEST(the_token_mean_is_taken_away),
-            TEST(ulp_distances_are_counted_in_halves), TEST(elements_over_counts_nan), TEST(bits_decide_equality),
+            TEST(ulp_distances_are_counted_in_halves), TEST(ulp_distances_round_as_halves_do), TEST(elements_over_counts_nan), TEST(bits_decide_equality),
             TEST(every_level_and_type_gives_the_same_bits), TEST(threads_do_not_matter), TEST(large_doubles_are_finite), TEST(noise_is_not_divided_by_the_first_axis),
             TEST(zeros_against_zeros_have_no_psnr), TEST(identical_has_no_psnr_whatever_the_peak),
             TEST(the_peak_of_negative_outputs_is_their_magnitude), TEST(a_zero_candidate_scores_the_crest_factor_only))
