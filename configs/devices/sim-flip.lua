@@ -1,7 +1,7 @@
--- N18 violated: every third prediction of the fused op differs in one bit.
+-- N18 violated: every fortieth prediction of the fused op differs in one bit.
 return {
   schema = 1, id = "sim-flip", simulated = true, base = "m1-macos15.7.7",
   claims = { hardware = "none", os = "none", build = "none", toolchain = "none" },
   cost = { fused = { factor = 0.5, grade = "I", source = "invented" } },
-  faults = { { id = "N18", when = { op = "scaled_dot_product_attention", on = "ane" }, effect = "flip", every_n = 3, grade = "I", source = "synthetic" } },
+  faults = { { id = "N18", when = { op = "scaled_dot_product_attention", on = "ane" }, effect = "flip", every_n = 40, grade = "I", source = "synthetic" } },
 }

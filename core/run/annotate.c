@@ -1,5 +1,5 @@
 /* What the judge adds to a gate's row from the evidence that the gate asked for: the grades of the rules behind simulated
- * evidence, and whether the arm gave the very output of an arm that must fail. */
+ * evidence, whether the arm gave the very output of an arm that must fail, and whether a negative arm died. */
 #include "run/judge.h"
 #include "base/names.h"
 #include <stdlib.h>
@@ -42,4 +42,17 @@ void assay_rule_add_twins(assay_json *row, const assay_json *asked) {
             assay_rule_add_reason(row, "reasons", "same_as_must_fail", text);
             free(text);
         }
+}
+
+/* A negative arm is expected right: one that died (a crash of the CPU's own attention is known) leaves a pass without its control. */
+void assay_rule_doubt_negatives(assay_json *row, const assay_json *asked) {
+    if (!is(row, "verdict", "pass")) return;
+    for (const assay_json *a = assay_json_first(asked); a; a = assay_json_next(a)) {
+        if (!is(a, "role", "negative") || !is(a, "state", "failed")) continue;
+        char *text = assay_xprintf("negative arm \"%s\" left no output on '%s' (%s): whether the graph is right elsewhere is not known", assay_json_string(a, "arm", ""),
+                                   assay_json_string(a, "fixture", ""), assay_json_string(a, "why", "failed"));
+        assay_json_set_string(row, "verdict", "inconclusive");
+        assay_rule_add_reason(row, "reasons", "negative_failed", text);
+        free(text);
+    }
 }

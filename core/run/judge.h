@@ -51,6 +51,8 @@ void assay_rule_add_reason(assay_json *row, const char *list, const char *code, 
  * bit a must_fail arm's. */
 void assay_rule_add_grades(assay_json *row, const assay_json *asked);
 void assay_rule_add_twins(assay_json *row, const assay_json *asked);
+/* A pass without its negative control (the arm crashed or failed) becomes inconclusive, reason negative_failed. */
+void assay_rule_doubt_negatives(assay_json *row, const assay_json *asked);
 /* The claims with fate, level (1-6) and class. */
 assay_json *assay_rule_claims(const assay_json *plan, const assay_json *rows, const assay_json *asked, const assay_json *kills, bool valid);
 /* "invalid", "kill", "inconclusive" or "pass" of the whole run. */

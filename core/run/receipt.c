@@ -46,6 +46,19 @@ static void add_evidence(const assay_json *asked, assay_json *out) {
 
 static int by_text(const void *a, const void *b) { return strcmp(*(char *const *)a, *(char *const *)b); }
 
+/* Two texts of one profile are two devices. */
+static assay_status check_one_profile(const assay_judging *j, const assay_json *identities, assay_error *err) {
+    const char *first = NULL;
+    for (const assay_json *id = assay_json_first(identities); id; id = assay_json_next(id)) {
+        const char *sha = assay_json_string(id, "profile.sha256", NULL);
+        if (sha && first && !assay_streq(sha, first))
+            return assay_fail(err, ASSAY_E_INPUT, "%s: the evidence of host '%s' comes from two device profiles (%.12s and %.12s): the profile was changed; collect anew under another --host",
+                              j->plan->dir, j->host, first, sha);
+        if (sha) first = sha;
+    }
+    return ASSAY_OK;
+}
+
 /* What the trials say about the machines and backends that left them, each once. */
 static assay_status add_identity(const assay_judging *j, const assay_json *evidence, assay_json *receipt, assay_error *err) {
     assay_ptrs texts = {0};
@@ -66,7 +79,7 @@ static assay_status add_identity(const assay_judging *j, const assay_json *evide
     }
     for (size_t i = 0; i < texts.len; i++) free(texts.items[i]);
     assay_ptrs_free(&texts);
-    return st;
+    return st == ASSAY_OK ? check_one_profile(j, list, err) : st;
 }
 
 /* Options as used; of a path only the last part, for where a file lay is nothing of the experiment (its digest is). */

@@ -110,6 +110,7 @@ assay_json *assay_rule_row(const assay_json *plan, const assay_json *gate, const
         set_origin(row, asked);
         assay_rule_add_grades(row, asked);
         assay_rule_add_twins(row, asked);
+        assay_rule_doubt_negatives(row, asked);
         apply_target_rule(plan, row, asked);
     } else if (error) {
         row = assay_rule_unjudged(gate, "gate_failed", assay_json_string(error, "message", "the gate failed"));

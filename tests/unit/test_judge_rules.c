@@ -222,7 +222,49 @@ static void standing_is_target_only_with_the_targets_own_evidence(void) {
     assay_json_free(rehearsed);
 }
 
-ASSAY_SUITE("judge rules", TEST(target_question_on_the_reference_backend_is_not_measured), TEST(an_experiment_about_the_reference_backend_is_decided_there), TEST(target_question_on_a_device_stands),
+/* ---- what the judge adds to a row */
+
+#define SIMULATED_OUTPUT(role, arm, sha, rules) "{\"role\":\"" role "\",\"arm\":\"" arm "\",\"kind\":\"output\",\"fixture\":\"f\",\"state\":\"ok\",\"origin\":\"simulated\",\"sha256\":\"" sha "\",\"rules\":" rules "}"
+
+static void simulated_evidence_keeps_its_weakest_grade(void) {
+    assay_json *row = row_for(VERDICT("pass"), "[" SIMULATED_OUTPUT("candidate", "fused", "a", "{\"placement.P9\":\"F\",\"numerics.ane\":\"C\"}") ","
+                                                   SIMULATED_OUTPUT("control", "explicit", "b", "{\"placement.dflt\":\"D\"}") "]");
+    CU_ASSERT_STRING_EQUAL(str(row, "grade"), "C");
+    CU_ASSERT_STRING_EQUAL(str(assay_json_get(row, "rules"), "placement.dflt"), "D");
+    assay_json_free(row);
+    row = row_for(VERDICT("pass"), "[" SIMULATED_OUTPUT("candidate", "fused", "a", "{\"x.a\":\"I\",\"x.b\":\"D\",\"x.c\":\"X\"}") "]");
+    CU_ASSERT_STRING_EQUAL(str(row, "grade"), "X");
+    assay_json_free(row);
+    row = row_for(VERDICT("pass"), "[{\"role\":\"candidate\",\"kind\":\"output\",\"state\":\"ok\",\"origin\":\"device\"}]");
+    CU_ASSERT_STRING_EQUAL(str(row, "grade"), "(absent)");
+    assay_json_free(row);
+}
+
+static void a_killed_arm_that_equals_the_dead_path_says_so(void) {
+    assay_json *row = row_for(VERDICT("kill"), "[" SIMULATED_OUTPUT("candidate", "fused", "a", "{}") "," SIMULATED_OUTPUT("must_fail", "dead", "a", "{}") "]");
+    CU_ASSERT_TRUE(has_code(assay_json_get(row, "reasons"), "same_as_must_fail"));
+    assay_json_free(row);
+    row = row_for(VERDICT("kill"), "[" SIMULATED_OUTPUT("candidate", "fused", "a", "{}") "," SIMULATED_OUTPUT("must_fail", "dead", "b", "{}") "]");
+    CU_ASSERT_FALSE(has_code(assay_json_get(row, "reasons"), "same_as_must_fail"));
+    assay_json_free(row);
+}
+
+static void a_pass_whose_negative_died_is_inconclusive(void) {
+    const char *died = "[{\"role\":\"negative\",\"arm\":\"cpu_only\",\"kind\":\"output\",\"state\":\"failed\",\"why\":\"the worker was ended by SIGSEGV\"}]";
+    assay_json *row = row_for(VERDICT("pass"), died);
+    CU_ASSERT_STRING_EQUAL(str(row, "printed"), "inconclusive");
+    CU_ASSERT_TRUE(has_code(assay_json_get(row, "reasons"), "negative_failed"));
+    assay_json_free(row);
+    row = row_for(VERDICT("kill"), died);
+    CU_ASSERT_STRING_EQUAL(str(row, "printed"), "kill");
+    assay_json_free(row);
+    row = row_for(VERDICT("pass"), "[" SIMULATED_OUTPUT("negative", "cpu_only", "a", "{}") "]");
+    CU_ASSERT_STRING_EQUAL(str(row, "printed"), "pass");
+    assay_json_free(row);
+}
+
+ASSAY_SUITE("judge rules", TEST(simulated_evidence_keeps_its_weakest_grade), TEST(a_killed_arm_that_equals_the_dead_path_says_so),
+            TEST(a_pass_whose_negative_died_is_inconclusive), TEST(target_question_on_the_reference_backend_is_not_measured), TEST(an_experiment_about_the_reference_backend_is_decided_there), TEST(target_question_on_a_device_stands),
             TEST(target_question_without_any_evidence_is_not_measured), TEST(an_output_question_is_decided_anywhere), TEST(a_failed_gate_is_invalid),
             TEST(missing_evidence_is_no_verdict), TEST(a_kill_fires_at_its_bound), TEST(a_kill_stays_quiet_beyond_its_bound),
             TEST(an_unknown_metric_is_inconclusive), TEST(an_undefined_metric_is_inconclusive), TEST(a_kill_of_a_claim_leaves_the_gate),

@@ -138,8 +138,14 @@ static void put(const assay_finding *f, const char *key, cJSON *v) {
     cJSON_Delete(v);
 }
 
-/* A plan that was asked for and is not there. */
-static assay_verdict judge_absent(const assay_item *it, const char *where, report *r) {
+/* A plan that was asked for and is not there. A planning call that failed with a marker is a failed compile (K1). */
+static assay_verdict judge_absent(const assay_item *it, const settings *s, const char *where, report *r) {
+    const char *why = it->state == ASSAY_STATE_FAILED && it->why ? it->why : "";
+    for (uint32_t i = 0; i < s->n_markers; i++) {
+        if (!strstr(why, s->markers[i])) continue;
+        placement_reason(r, "ne_compile_failed", where, "%s", why);
+        return ASSAY_KILL;
+    }
     if (it->state == ASSAY_STATE_FAILED) {
         placement_invalid(r, "probe_crashed", where, "%s", it->why && *it->why ? it->why : "the planning call failed");
         return ASSAY_INCONCLUSIVE;
@@ -171,7 +177,7 @@ static void judge_plans(const settings *s, const assay_evidence *ev, report *r) 
         if (it.state == ASSAY_OK_STATE && !here) placement_invalid(r, "not_a_plan", where, "this is no compute-plan/1 document");
         assay_verdict v = here                         ? placement_judge_plan(&it, ctrl, s, where, r, table)
                           : it.state == ASSAY_OK_STATE ? ASSAY_INCONCLUSIVE
-                                                       : judge_absent(&it, where, r);
+                                                       : judge_absent(&it, s, where, r);
         const char *name = r->invalid ? "invalid" : placement_verdict_name(v);
         r->invalid = r->invalid || was_invalid;
         if (here) placement_count(&it, s, &c);
@@ -196,7 +202,7 @@ static void judge_run(const settings *s, const assay_evidence *ev, report *r) {
     if (run.state == ASSAY_OK_STATE)
         placement_verdict(r, placement_judge_run(&run, cJSON_GetStringValue(text), s, r));
     else
-        placement_verdict(r, judge_absent(&run, "run", r));
+        placement_verdict(r, judge_absent(&run, s, "run", r));
     cJSON_Delete(text);
 }
 

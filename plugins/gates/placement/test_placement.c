@@ -145,6 +145,9 @@ static void absent_evidence_is_not_measured(void) {
     ev = assay_evidence_new();
     assay_evidence_add_absent(ev, ASSAY_K_PLAN, "plan", "", "fused", ASSAY_STATE_FAILED, "signal 6");
     expect(judge(ev, WANT), "invalid probe_crashed");
+    ev = assay_evidence_new();                   /* K1: the planning call says that the compile failed */
+    assay_evidence_add_absent(ev, ASSAY_K_PLAN, "plan", "", "fused", ASSAY_STATE_FAILED, "ANECCompile() FAILED (11)");
+    expect(judge(ev, WANT), "kill ne_compile_failed");
 }
 
 static void a_plan_needs_named_ops(void) {

@@ -1,0 +1,12 @@
+# One ctest entry per row of the expectations table; its parts are described in tests/devices/run.sh.
+file(STRINGS ${CMAKE_CURRENT_SOURCE_DIR}/devices/expectations.txt ASSAY_DEVICE_ROWS REGEX "^[^#]")
+set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS devices/expectations.txt)
+set(n 0)
+foreach(row IN LISTS ASSAY_DEVICE_ROWS)
+  math(EXPR n "${n} + 1")
+  string(REGEX MATCH "^[^ |]+" profile "${row}")
+  string(REGEX MATCH "arm=[a-z_]+" arm "${row}")
+  string(REPLACE "arm=" "" arm "${arm}")
+  add_test(NAME devices.${n}.${profile}.${arm} COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/devices/run.sh $<TARGET_FILE:assay> "${row}")
+  set_tests_properties(devices.${n}.${profile}.${arm} PROPERTIES LABELS devices TIMEOUT 240)
+endforeach()
