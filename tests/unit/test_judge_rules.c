@@ -204,6 +204,7 @@ static void a_claim_has_its_own_fate(void) {
     check_claim("[]", "[]", "[]", true, "undecided", 2);
 }
 static void the_reference_backend_never_lifts_a_claim_above_its_files(void) { check_claim(pass_row, REHEARSED, "[]", true, "confirmed", 2); }
+/* M54_no */
 static void random_weights_cap_a_claim_at_probe_M54(void) {
     assay_json *plan = parse("{\"weights\":{\"provenance\":\"synthetic\"},\"fixtures\":[{\"provenance\":\"recorded\"}],\"claims\":[{\"id\":\"a\",\"text\":\"t\",\"needs\":[]}]}"), *none = assay_json_array();
     assay_json *claims = assay_rule_claims(plan, none, none, none, true);

@@ -331,6 +331,7 @@ static void identical_has_no_psnr_whatever_the_peak(void) {
         CU_ASSERT(s.identical && isnan(s.psnr_db) && isnan(s.snr_db) && s.cosine == 1 && s.rel_l2 == 0);
     }
 }
+/* M182_no: a peak taken as the largest value would be wrong */
 static void the_peak_of_negative_outputs_is_their_magnitude(void) {
     double r[] = {-2, -8, -4}, c[] = {-2, -8.5, -4};
     assay_pair_stats s = pair(r, c, 3);

@@ -74,6 +74,7 @@ static void pair(const char *candidate, const char *control, const char *want) {
     expect(judge(ev, NULL), want, candidate);
 }
 
+/* M1_yes M2_yes M4_yes M5_yes M6_yes M7_yes M9_yes M11_yes M12_yes M13_yes M15_yes M16_yes M35_yes M36_yes M38_yes M55_yes M71_yes */
 static void M5_M6_M55_fused_beside_explicit_passes(void) {
     if (!ready()) return;
     pair("fused_tiny_fp16", "explicit_tiny_fp16", "pass: |");
@@ -82,6 +83,7 @@ static void M5_M6_M55_fused_beside_explicit_passes(void) {
     pair("fused_mid_fp32", "explicit_scale_late_mid_fp32", "pass: |");
 }
 
+/* M5_no M38_no M55_no M71_no M19_no: a program that was written is not fused for that */
 static void M5_M71_explicit_as_candidate_is_not_fused(void) {
     if (!ready()) return;
     pair("explicit_tiny_fp16", "explicit_tiny_fp16", "kill: | not_fused");
@@ -89,35 +91,41 @@ static void M5_M71_explicit_as_candidate_is_not_fused(void) {
     pair("sliced_q_tiny_fp32", "explicit_tiny_fp32", "kill: | not_fused");
 }
 
+/* M7_no */
 static void M7_scale_given_twice_is_killed(void) {
     if (!ready()) return;
     pair("double_scale_tiny_fp32", "explicit_tiny_fp32", "kill: | double_scale");
     pair("double_scale_mid_fp32", "explicit_mid_fp32", "kill: | double_scale");
 }
 
+/* M15_no M36_no M17_no: a residual sum is no exposed attention */
 static void M15_M36_residual_block_is_not_comparable(void) {
     if (!ready()) return;
     pair("residual_block_tiny_fp32", "explicit_tiny_fp32", "invalid: arms_not_comparable | attention_not_exposed");
     pair("residual_block_mid_fp32", "explicit_mid_fp32", "invalid: arms_not_comparable | attention_not_exposed");
 }
 
+/* M35_no */
 static void M35_operands_as_inputs_are_outside(void) {
     if (!ready()) return;
     pair("qkv_inputs_fused_mid_fp16", "qkv_inputs_explicit_mid_fp16", "kill: | projections_outside");
     pair("qkv_inputs_explicit_tiny_fp32", "qkv_inputs_explicit_tiny_fp32", "kill: | projections_outside not_fused");
 }
 
+/* M36_no */
 static void M36_dead_path_is_not_exposed(void) {
     if (!ready()) return;
     pair("dead_path_tiny_fp16", "explicit_tiny_fp16", "kill: | attention_not_exposed");
     pair("dead_path_tiny_fp32", "explicit_tiny_fp32", "kill: | attention_not_exposed");
 }
 
+/* M6_no */
 static void M6_control_must_be_explicit(void) {
     if (!ready()) return;
     pair("fused_tiny_fp16", "fused_tiny_fp16", "invalid: control_holds_forbidden_op control_not_explicit |");
 }
 
+/* M15_no M55_no */
 static void M15_precision_and_io_must_match(void) {
     if (!ready()) return;
     pair("fused_tiny_fp16", "explicit_tiny_fp32", "invalid: arms_not_comparable |");
@@ -125,11 +133,13 @@ static void M15_precision_and_io_must_match(void) {
     pair("fused_mid_fp32", "explicit_tiny_fp32", "invalid: arms_not_comparable |");
 }
 
+/* M16_no */
 static void M16_other_weights_are_not_comparable(void) {
     if (!ready()) return;
     pair("all_zero_weights_v_tiny_fp16", "explicit_tiny_fp16", "invalid: arms_not_comparable |");
 }
 
+/* M55_no: a conversion that failed */
 static void absent_evidence_is_not_measured(void) {
     if (!ready()) return;
     expect(judge(assay_evidence_new(), NULL), "not-measured: |", "no evidence");
@@ -200,6 +210,7 @@ static void says(assay_json *v, const char *code, const char *words) {
     assay_json_free(v);
 }
 
+/* M7_both */
 static void M7_scales_are_found_wherever_they_stand(void) {
     expect(judge_mil(PROJECTIONS SDPA("attn", "q", "k", "v"), CONTROL), "pass: |", "fused");
     expect(judge_mil(PROJECTIONS SCALAR("c", "0.5") OP("ks", "mul(x = c, y = k)") SDPA("attn", "q", "ks", "v"), CONTROL),
@@ -224,6 +235,7 @@ static void M7_scales_are_found_wherever_they_stand(void) {
            "pass: |", "the value is not scaled by the op");
 }
 
+/* M16_both */
 static void M16_weights_are_compared_however_they_are_spelled(void) {
     expect(judge_mil(WEIGHT("w", IDENTITY) WEIGHT("wt", TRANSPOSED)
                          FLAGS OP("q", "matmul(transpose_x = no, transpose_y = no, x = x, y = wt)") LINEAR("k", "w")
@@ -250,6 +262,7 @@ static void M16_weights_are_compared_however_they_are_spelled(void) {
            "pass: |", "the control's scale is in its weights");
 }
 
+/* M5_both M19_yes */
 static void M5_exactly_so_many_that_reach_an_output(void) {
     expect(judge_mil(PROJECTIONS SDPA("attn", "q", "k", "v") SDPA("unused", "q", "k", "v"), CONTROL), "pass: |",
            "an op that reaches no output does not count");
@@ -261,6 +274,7 @@ static void M5_exactly_so_many_that_reach_an_output(void) {
            "kill: | projections_outside attention_not_exposed not_fused", "two in a row");
 }
 
+/* M1_no M4_no M8_no M9_no */
 static void M1_M4_M8_M9_say_why_it_was_decomposed(void) {
     if (!ready()) return;
     assay_evidence_set *ev = assay_evidence_new();
@@ -273,6 +287,7 @@ static void M1_M4_M8_M9_say_why_it_was_decomposed(void) {
     says(judge_mil(PROJECTIONS OP("attn", "add(x = q, y = k)"), NULL), "not_fused", "no explicit attention either");
 }
 
+/* M2_no M12_no M13_no */
 static void M2_M12_M13_operands_must_fit(void) {
     assay_evidence_set *ev = assay_evidence_new();
     open_gate();
@@ -290,6 +305,7 @@ static void M2_M12_M13_operands_must_fit(void) {
     expect(judge(ev, NULL), "kill: | op_contract_violated", "rank 2");
 }
 
+/* M11_no */
 static void M11_the_op_has_no_scale_input(void) {
     says(judge_mil(PROJECTIONS SCALAR("c", "1.0")
                        OP("attn", "scaled_dot_product_attention(key = k, query = q, scale = c, value = v)"),
@@ -297,6 +313,7 @@ static void M11_the_op_has_no_scale_input(void) {
          "op_contract_violated", "no parameter 'scale'");
 }
 
+/* M18_yes M17_no: the mask is reported */
 static void M17_M18_facts_are_reported(void) {
     if (!ready()) return;
     assay_evidence_set *ev = assay_evidence_new();

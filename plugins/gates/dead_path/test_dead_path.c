@@ -16,11 +16,13 @@ static assay_evidence_set *labelled(const char *label, const double *ref, const 
 }
 #define PARAMS "{\"layout\":\"BHSD\"}"
 
+/* M61_yes */
 static void a_wrong_but_live_output_is_not_dead(void) {
     reset();
     for (int i = 0; i < N; i++) c[i] = r[N - 1 - i];
     expect(judge("dead_path", labelled("attention", r, c), PARAMS, NULL), "pass", NULL);
 }
+/* M61_no M60_no */
 static void zeros_constants_and_nan_are_killed(void) {
     reset();
     memset(c, 0, sizeof c);
@@ -45,6 +47,7 @@ static void agreement_after_the_residual_shows_nothing(void) {
     for (int i = 0; i < N; i++) c[i] = r[N - 1 - i];
     expect(judge("dead_path", labelled("block", r, c), PARAMS, NULL), "inconclusive", "nothing_decided");
 }
+/* M60_both */
 static void must_fail_has_to_be_found_dead(void) {
     static double zero[N];
     reset();

@@ -32,6 +32,7 @@ static bool applied(const assay_json *v, const char *rule) {
     return false;
 }
 
+/* M42_yes M57_yes M58_yes M59_yes M60_yes M61_yes */
 static void a_rounded_reference_passes_every_rule(void) {
     reset();
     assay_json *v = with_control("{" BHSD "}");
@@ -57,6 +58,7 @@ static void rule_1_a_broken_reference_is_invalid(void) {
     r[7] = NAN, c[7] = NAN;
     expect(alone("{}"), "invalid", "reference_not_finite");
 }
+/* M57_no */
 static void rule_2_nan_fails_and_nothing_else_is_computed(void) {
     reset();
     c[100] = NAN;
@@ -69,6 +71,7 @@ static void rule_2_nan_fails_and_nothing_else_is_computed(void) {
     c[3] = INFINITY;
     expect(alone("{\"preset\":\"none\",\"max_abs_max\":1e300}"), "kill", "nonfinite_output");
 }
+/* M69_no: a fixture without power decides nothing */
 static void rule_3_a_flat_fixture_has_no_power(void) {
     reset();
     for (int i = 0; i < N; i++) r[i] = c[i] = 0.5;
@@ -77,6 +80,7 @@ static void rule_3_a_flat_fixture_has_no_power(void) {
     for (size_t i = AT(1, 2, 0, 0); i < N; i++) r[i] = c[i] = 0; /* one (batch, head) of the reference */
     expect(alone("{" BHSD "}"), "invalid", "fixture_without_power");
 }
+/* M61_no */
 static void rule_4_dead_outputs(void) {
     reset();
     memset(c, 0, sizeof c);
@@ -102,6 +106,7 @@ static void rule_4_decides_before_the_power_of_the_gate(void) {
     memset(c, 0, sizeof c);
     expect(alone("{\"preset\":\"none\",\"max_abs_max\":100}"), "kill", "all_zero_output");
 }
+/* M60_both: the dead arm must be rejected by the rules in force */
 static void rule_5_limits_that_pass_anything_are_invalid(void) {
     reset();
     expect(alone("{\"preset\":\"none\",\"max_abs_max\":100}"), "invalid", "gate_has_no_power");
@@ -128,6 +133,7 @@ static void rule_6_repeats_must_be_equal(void) {
         expect(v, differs ? "inconclusive" : "pass", differs ? "not_deterministic" : NULL);
     }
 }
+/* M58_no M250_yes: cosine decides, PSNR stands beside it */
 static void rule_7_cosine(void) {
     reset();
     for (int i = 0; i < N; i++) c[i] += 0.02 * (i % 2 ? 1 : -1); /* 1 - cos about 2e-4 */
@@ -186,6 +192,7 @@ static void rule_11_gain(void) {
     expect(alone("{}"), "pass", NULL);
     expect(alone("{\"head_axis\":1}"), "kill", "scale_error");
 }
+/* M59_both */
 static void rule_12_error_against_the_controls(void) {
     reset();
     for (int i = 0; i < N; i++) c[i] += 0.008 * (i % 2 ? 1 : -1); /* rel_l2 0.008; the control's is 0.001 */
@@ -198,6 +205,7 @@ static void rule_12_error_against_the_controls(void) {
     c[11] += 0.05;
     expect(with_control("{\"row_cosine_min\":0.9}"), "kill", "max_abs_above_control_multiple");
 }
+/* M42_no */
 static void rule_12c_a_control_that_fails_is_no_measure(void) {
     reset();
     for (int i = 0; i < N; i++) k[i] = r[i] * 1.1;
@@ -341,6 +349,7 @@ static void published_zeros_against_zeros_is_no_pass(void) {
     expect(judge("parity", pair_of(zero, zero), "{\"preset\":\"none\",\"psnr_min_db\":29.5}", NULL), "invalid",
            "fixture_without_power");
 }
+/* M182_yes */
 static void published_identical_passes_whatever_the_peak(void) {
     const double peaks[] = {1, 0.5, 0.1, 0.03, 0.01};
     for (int i = 0; i < 5; i++) {
@@ -356,6 +365,7 @@ static void published_identical_passes_whatever_the_peak(void) {
         expect(v, "pass", NULL);
     }
 }
+/* M57_no M182_no */
 static void published_nan_is_killed_not_skipped(void) {
     reset();
     for (int i = 0; i < N; i++) c[i] = NAN;

@@ -73,6 +73,7 @@ static assay_json *one(const char *plan, const char *control, const char *params
     return judge(ev, params);
 }
 
+/* M40_yes M43_yes M44_yes M49_yes M56_yes */
 static void M40_preferred_ops_pass(void) {
     assay_json *v = one(placed, NULL, WANT);
     const assay_json *m = assay_json_path(v, "metrics.plan");
@@ -87,6 +88,7 @@ static void M40_preferred_ops_pass(void) {
     expect(v, "pass");
 }
 
+/* M40_no M49_no M56_no */
 static void M49_other_device_kills(void) {
     expect(one(on_cpu, NULL, WANT), "kill op_of_interest_not_on_ne");
     expect(one(on_cpu, NULL, "{\"op_of_interest\":\"scaled_dot_product_attention\",\"require_device\":\"CPU\"}"), "pass");
@@ -94,6 +96,7 @@ static void M49_other_device_kills(void) {
 }
 
 /* Unknown is no pass; it kills only where the control shows that the device could be had. */
+/* M49_both M43_no */
 static void M49_unknown_kills_only_beside_a_placed_control(void) {
     expect(one(half_known, NULL, WANT), "inconclusive too_many_unknown too_many_unknown");
     expect(one(half_known, NULL, "{\"op_of_interest\":\"linear\",\"max_unknown\":1}"), "pass");

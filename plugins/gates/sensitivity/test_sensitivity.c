@@ -32,6 +32,7 @@ static assay_evidence_set *states(int32_t origin) {
 #define PARAMS "{\"layout\":\"BHSD\"}"
 static assay_json *answer(void) { return judge("sensitivity", states(ASSAY_ORIGIN_REFERENCE), PARAMS, NULL); }
 
+/* M62_yes M27_yes */
 static void the_same_response_passes(void) {
     reset();
     assay_json *v = answer();
@@ -41,11 +42,13 @@ static void the_same_response_passes(void) {
     CU_ASSERT_EQUAL(metric(v, "response:token", "still_max_abs"), 0);
     expect(v, "pass", NULL);
 }
+/* M62_no M27_no */
 static void no_response_is_killed(void) {
     reset();
     memcpy(c1, c0, sizeof c1);
     expect(answer(), "kill", "no_response");
 }
+/* M62_no M27_no */
 static void another_direction_or_size_is_killed(void) {
     reset();
     for (int i = 0; i < N; i++) c1[i] = 2 * c0[i] - r1[i];
