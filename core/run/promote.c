@@ -119,6 +119,19 @@ static void check_machine(const assay_json *receipt, const assay_json *framework
         refuse(row, "several_machines", "the evidence comes from several machines or builds: judge each host by itself");
 }
 
+/* A speed-up whose numbers drift (a parity that did not pass) needs more than its samples: a transcript gate that passed under the
+ * id of a policy (M75). */
+static void check_drift(const assay_json *receipt, const assay_json *claim, assay_json *row) {
+    bool drifts = false, allowed = false;
+    for (const assay_json *g = assay_json_first(assay_json_get(receipt, "gates")); g; g = assay_json_next(g)) {
+        drifts |= is(g, "gate", "parity") && !is(g, "printed", "pass");
+        allowed |= is(g, "gate", "transcript") && is(g, "printed", "pass") && *assay_json_string(assay_json_get(g, "params"), "policy", "");
+    }
+    if (is_needed(claim, "latency") && drifts && !allowed)
+        refuse(row, "speed_with_drift",
+               "parity did not pass: a faster arm that drifts needs a gate transcript that passes, with the id of a policy");
+}
+
 static void check_claim(const assay_json *receipt, const assay_json *frameworks, const seen *s, assay_json *row) {
     bool target = s->own || s->rehearsed; /* more than program files was looked at */
     if (!assay_json_bool(assay_json_get(receipt, "validity"), "valid", false)) refuse(row, "invalid_run", "the run is invalid");
@@ -171,6 +184,7 @@ static bool add_claim(const assay_json *receipt, const assay_json *frameworks, c
     seen s = see(receipt, claim);
     int level = hold_levels(receipt, &s, row);
     check_claim(receipt, frameworks, &s, row);
+    check_drift(receipt, claim, row);
     bool promoted = level >= PROGRAM && assay_json_len(assay_json_get(row, "refused")) == 0;
     char *words = promoted ? statement_of(receipt, claim, level) : NULL;
     assay_json_set_int(row, "level", level);

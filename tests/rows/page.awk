@@ -34,7 +34,7 @@ FILENAME != "tests/rows/rows.tsv" {
     while (match(line, /M[0-9]+(_(yes|no|both)|-M[0-9]+)?/)) {
         word = substr(line, RSTART, RLENGTH); before = substr(line, RSTART - 1, RSTART > 1)
         line = substr(line, RSTART + RLENGTH)
-        if (before !~ /[A-Za-z0-9_]/) note(word)
+        if (before !~ /[A-Za-z0-9]/) note(word)
     }
     next
 }

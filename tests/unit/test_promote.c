@@ -107,6 +107,33 @@ static void what_is_not_confirmed_or_not_sealed_is_refused(void) {
     expect((small){.evidence = OUTPUT("device"), .invalid = true, .fate = "undecided"}, "invalid_run not_confirmed");
 }
 
-ASSAY_SUITE("promote", TEST(M38_yes_program_files_carry_level_2), TEST(M40_yes_M44_yes_a_plan_is_capped_at_level_4), TEST(M42_yes_M42_no_outputs_of_the_device_carry_level_6),
+/* M75_no M75_yes: a faster arm that drifts, beside a transcript gate without a policy, with one, and beside a parity that passes. */
+static const char *speed(const char *parity, const char *transcript) {
+    char *text = assay_xprintf("{\"sealed\":true,\"validity\":{\"valid\":true},\"arms\":[],\"scripts\":[1],\"gates\":["
+                               "{\"gate\":\"latency\",\"printed\":\"pass\",\"evidence\":[" PROGRAM "]},"
+                               "{\"gate\":\"parity\",\"printed\":\"%s\"}%s],\"claims\":[{\"id\":\"faster\",\"text\":\"t\","
+                               "\"needs\":[\"latency\"],\"fate\":\"confirmed\"}]}", parity, transcript);
+    assay_json *receipt = parse(text), *none = assay_json_object(), *p = assay_promote(receipt, none);
+    const assay_json *refused = assay_json_get(assay_json_at(assay_json_get(p, "claims"), 0), "refused");
+    static char last[64];
+    snprintf(last, sizeof last, "%s", "");
+    for (size_t i = 0; i < assay_json_len(refused); i++)
+        if (assay_streq(assay_json_string(assay_json_at(refused, i), "code", ""), "speed_with_drift")) snprintf(last, sizeof last, "refused");
+    assay_json_free(p);
+    assay_json_free(none);
+    assay_json_free(receipt);
+    free(text);
+    return last;
+}
+
+static void M75_speed_with_drift_needs_a_transcript_and_a_policy(void) {
+    CU_ASSERT_STRING_EQUAL(speed("pass", ""), "");
+    CU_ASSERT_STRING_EQUAL(speed("kill", ""), "refused");
+    CU_ASSERT_STRING_EQUAL(speed("kill", ",{\"gate\":\"transcript\",\"printed\":\"pass\"}"), "refused");
+    CU_ASSERT_STRING_EQUAL(speed("kill", ",{\"gate\":\"transcript\",\"printed\":\"kill\",\"params\":{\"policy\":\"p\"}}"), "refused");
+    CU_ASSERT_STRING_EQUAL(speed("kill", ",{\"gate\":\"transcript\",\"printed\":\"pass\",\"params\":{\"policy\":\"p\"}}"), "");
+}
+
+ASSAY_SUITE("promote", TEST(M75_speed_with_drift_needs_a_transcript_and_a_policy), TEST(M38_yes_program_files_carry_level_2), TEST(M40_yes_M44_yes_a_plan_is_capped_at_level_4), TEST(M42_yes_M42_no_outputs_of_the_device_carry_level_6),
             TEST(simulated_and_mixed_evidence_is_refused), TEST(M51_no_a_machine_has_a_build_and_a_chip), TEST(M54_yes_M54_no_stand_ins_make_a_probe),
             TEST(evidence_from_before_the_framework_is_refused), TEST(what_is_not_confirmed_or_not_sealed_is_refused))
