@@ -54,10 +54,11 @@ static void first_reason(const assay_json *row, assay_buf *out) {
     if (all > 1) assay_buf_printf(out, " (and %zu more)", all - 1);
 }
 
-/* Placement and latency beside the target: which figures this machine gave. */
+/* Placement and latency: the figures, and whose they are. */
 static void machine_figures(const assay_json *row, assay_buf *out) {
     static const struct { const char *group, *name, *label; } figures[] = {
         {"control", "p50", "control p50 ms"}, {"candidate", "p50", "candidate p50 ms"}, {"paired", "median_delta", "median delta ms"},
+        {"pilot", "noise_floor_ms", "A/A interval ms wide"}, {"pilot", "mde_ms", "detectable ms"},
         {"plan", "computing_ops", "computing ops"}, {"plan", "on_ne", "on NE"}, {"plan", "unknown", "unknown"}};
     const assay_json *metrics = assay_json_get(row, "metrics");
     assay_buf line = {0};
@@ -65,7 +66,8 @@ static void machine_figures(const assay_json *row, assay_buf *out) {
         const assay_json *v = assay_json_get(assay_json_get(metrics, figures[i].group), figures[i].name);
         if (assay_json_kind(v) == ASSAY_J_NUMBER) assay_buf_printf(&line, "%s%s %.4g", line.len ? ", " : "", figures[i].label, assay_json_value(v));
     }
-    const char *whose = assay_streq(str(row, "origin"), "simulated") ? "simulated device" : "this machine, for information";
+    bool decided = !assay_streq(str(row, "printed"), "not-measured");
+    const char *whose = assay_streq(str(row, "origin"), "simulated") ? "simulated device" : decided ? "measured" : "this machine, for information";
     if (line.len) assay_buf_printf(out, "%14s%s: %s\n", "", whose, line.data);
     assay_buf_free(&line);
 }

@@ -79,7 +79,7 @@ void lat_gap(double gap_ms, double prize_low_ms, const assay_finding *f) {
     char text[160];
     lat_metric(f, "gate", "gap_ms", gap_ms, "ms");
     lat_metric(f, "gate", "gap_left_ms", gap_ms - prize_low_ms, "ms");
-    if (isnan(gap_ms) || isnan(prize_low_ms)) {
+    if (!(gap_ms > 0.0) || isnan(prize_low_ms)) {
         f->detail(f, "metrics:gate.continue", "null");
         return;
     }
