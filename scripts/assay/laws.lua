@@ -140,6 +140,31 @@ function laws.inputs(spec)
   return out
 end
 
+-- An arm with projections: its attention alone, with inputs of its own in the place of q, k, v: the values of these
+-- names (before any scale), else the operands of a fused op. What lies before the cut is not judged.
+local cut_names = { q = "law_q", k = "law_k", v = "law_v" }
+function laws.cut(m)
+  local fused = m:find "scaled_dot_product_attention" [1]
+  for _, pair in ipairs { { "q", "query" }, { "k", "key" }, { "v", "value" } } do
+    local part, operand = pair[1], pair[2]
+    local old = m:value(part) or fused and fused:arg(operand)
+    if not old then error(("laws.cut: the program has neither a value named '%s' nor a fused attention"):format(part), 0) end
+    m:replace(old, m:input(cut_names[part], old.shape, old.dtype))
+  end
+  m:remove_dead()
+end
+
+-- The laws on an arm with projections, as words of the experiment: a second arm, cut so, and the gate on it. The fixture holds
+-- inputs law_q, law_k, law_v beside the arm's own and perturb = laws.inputs(laws.names).
+laws.names = cut_names
+function laws.on(name)
+  local alone = name .. ".attention"
+  return {
+    arm { name = alone, role = "candidate", like = name, rewrite = laws.cut },
+    gate { use = "laws", arm = alone, source = alone, query = cut_names.q, key = cut_names.k, value = cut_names.v },
+  }
+end
+
 -- Spacing of the output's type, and room for sums of many products in it.
 local unit = { fp16 = 2 ^ -11, bf16 = 2 ^ -8, fp32 = 2 ^ -20, fp64 = 2 ^ -46 }
 
@@ -172,8 +197,9 @@ end
 
 local function needs(p, _, req)
   check_names(p)
+  local source = p.source == "" and "@reference" or p.source
   for _, role in ipairs { "query", "key", "value" } do
-    req:output(role, { arm = "@reference", fixture = p.fixture, output = p[role], label = "inputs" })
+    req:output(role, { arm = source, fixture = p.fixture, output = p[role], label = "inputs" })
   end
   req:output("base", { arm = p.arm, fixture = p.fixture, label = "as_it_is" })
   for _, law in ipairs(chosen(p)) do
@@ -226,7 +252,8 @@ function laws.gate(name)
     name = name, version = "1.0", summary = "laws of attention that hold whatever the right output is",
     params = {
       laws = { "string", list = true, optional = true, help = "laws to ask for (default: all but the optional ones)" },
-      query = { "string", default = "q", help = "input of the reference's program" },
+      source = { "string", default = "", help = "arm whose program has these inputs (default: the experiment's reference)" },
+      query = { "string", default = "q", help = "name of an input" },
       key = { "string", default = "k", help = "likewise" },
       value = { "string", default = "v", help = "likewise" },
     },
