@@ -108,6 +108,7 @@ static void shapes_must_be_equal(void) {
     CU_ASSERT(strstr(e.message, "[2,2]") != NULL);
 }
 
+/* M185_yes: a padded or permuted view is read by its strides. */
 static void strides_and_types_do_not_matter(void) {
     enum { ROWS = 37, COLS = 53, PAD = 64 };
     static uint16_t half[ROWS * PAD];

@@ -265,7 +265,7 @@ static void diagnoses_stand_beside_the_deciding_code(void) {
     for (int i = 0; i < N; i += 10) c[i] = 0;
     expect(alone("{}"), "kill", "hard_drop_to_zero");
     reset();
-    for (int i = E; i < N; i++) c[i] = r[(i + 5) % N]; /* only row 0 is right */
+    for (int i = E; i < N; i++) c[i] = r[(i + 5) % N]; /* M185_no: only row 0 is right, as in a padded buffer read as if it were not */
     expect(alone("{}"), "kill", "layout_mismatch_suspected");
     reset();
     r[0] = 1e5, c[0] = 1e5; /* overflows in fp16 */
