@@ -1,4 +1,4 @@
-/* lstm against a plain scalar loop, the list ops with what they refuse, and constants that become steps where they are used. */
+/* lstm against a plain scalar loop and by hand, classify, the list ops with what they refuse, and constants that become steps where they are used. */
 #include "suite.h"
 #include "graph.h"
 #include "base/fmath.h"
@@ -72,6 +72,20 @@ static void lstm_both(void) {
     assay_program_free(g.p);
 }
 
+/* By hand: i = x, f = 1/2, o = 1/2, cell input 2 x - h, all through relu. x = 1: c = 2, h = 1; x = 2: c = 1/2 * 2 + 2 * 3 = 7, h = 3.5. */
+static void lstm_relu_and_last_states(void) {
+    graph g = graph_new();
+    const char *relu[] = {"recurrent_activation", "cell_activation", "activation"};
+    double got[1], want[3] = {3.5, 3.5, 7};
+    val zero = REALS(&g, DIMS(1, 1), 0), r = g_text(&g, "relu");
+    val y = g_op(&g, "lstm", "y", "x", REALS(&g, DIMS(2, 1, 1), 1, 2), "initial_h", zero, "initial_c", zero, "weight_ih",
+                 REALS(&g, DIMS(4, 1), 1, 0, 0, 2), "weight_hh", REALS(&g, DIMS(4, 1), 0, 0, 0, -1), "bias",
+                 REALS(&g, DIMS(4), 0, 0.5F, 0.5F, 0), relu[0], r, relu[1], r, relu[2], r, NULL);
+    CU_ASSERT_FATAL(y != NULL);
+    for (uint32_t i = 0; i < 3; i++) CU_ASSERT(result(&g, y->producer->outs[i], got, 1) && got[0] == want[i]);
+    assay_program_free(g.p);
+}
+
 static void lstm_refuses(void) {
     graph g = graph_new();
     val x = reals(&g, DIMS(3, 1, 1), xs), h = REALS(&g, DIMS(1, 1), 0), w = reals(&g, DIMS(4, 1), wi);
@@ -127,6 +141,44 @@ static void lists_refuse(void) {
     assay_program_free(g.p);
 }
 
+/* ---- classify: number labels come out as they are, text labels as their place; the first of equals wins */
+static assay_mil_const *labels(graph *g, int32_t dtype, const assay_mil_const **items, uint64_t n) {
+    assay_mil_type *list = assay_arena_alloc(g->p->arena, sizeof *list);
+    assay_mil_const *c = assay_arena_alloc(g->p->arena, sizeof *c);
+    *list = (assay_mil_type){.kind = ASSAY_TYPE_LIST, .length = (int64_t)n, .n_sub = 1, .sub = assay_arena_alloc(g->p->arena, 8)};
+    list->sub[0] = assay_type_tensor(g->p, dtype, 0, NULL);
+    *c = (assay_mil_const){.kind = ASSAY_CONST_ITEMS, .type = list, .items = items, .n_items = n};
+    return c;
+}
+static bool classified(graph *g, const assay_mil_const *classes, val probabilities, double *label, double *all) {
+    const assay_mil_binding p = {probabilities, NULL}, c = {NULL, classes};
+    const assay_build_arg args[] = {{"probabilities", &p, 1}, {"classes", &c, 1}};
+    assay_mil_op *op;
+    return assay_block_add_op(g->p, g->f, g->f->block, NULL, "classify", "label", NULL, args, 2, &op, &g->err) == ASSAY_OK &&
+           result(g, op->outs[0], label, 1) && result(g, op->outs[1], all, 3);
+}
+
+static void classify(void) {
+    graph g = graph_new();
+    double label, all[3];
+    int64_t numbers[3] = {7, -2, 40};
+    const assay_mil_const *of_numbers[3], *of_texts[3];
+    for (int i = 0; i < 3; i++) {
+        assay_tensor t = assay_tensor_view(ASSAY_I64, 0, NULL, &numbers[i]);
+        of_numbers[i] = assay_const_tensor(g.p, &t);
+        of_texts[i] = assay_const_string(g.p, i == 1 ? "dog" : "cat");
+    }
+    val x = REALS(&g, DIMS(3), 0.125F, 0.5F, 0.375F), equal = REALS(&g, DIMS(1, 3), 0.25F, 0.375F, 0.375F);
+    CU_ASSERT(classified(&g, labels(&g, ASSAY_MIL_INT64, of_numbers, 3), x, &label, all) && label == -2);
+    CU_ASSERT(all[0] == 0.125 && all[1] == 0.5 && all[2] == 0.375);
+    CU_ASSERT(classified(&g, labels(&g, ASSAY_MIL_STRING, of_texts, 3), equal, &label, all) && label == 1 && all[2] == 0.375);
+    CU_ASSERT(!classified(&g, labels(&g, ASSAY_MIL_STRING, of_texts, 2), x, &label, all) &&
+              strstr(g.err.message, "3 probabilities for 2 classes"));
+    CU_ASSERT(!classified(&g, labels(&g, ASSAY_MIL_FP32, of_numbers, 3), x, &label, all) &&
+              strstr(g.err.message, "strings or int64"));
+    assay_program_free(g.p);
+}
+
 /* ---- constants stand first in the program and are made just before their use */
 typedef struct order {
     const char *names[16];
@@ -152,5 +204,5 @@ static void constants_late(void) {
     assay_program_free(g.p);
 }
 
-ASSAY_SUITE("sequence", TEST(lstm_directions), TEST(lstm_both), TEST(lstm_refuses), TEST(lists), TEST(lists_refuse),
+ASSAY_SUITE("sequence", TEST(lstm_directions), TEST(lstm_both), TEST(lstm_relu_and_last_states), TEST(lstm_refuses), TEST(lists), TEST(lists_refuse), TEST(classify),
             TEST(constants_late))
