@@ -1,5 +1,5 @@
-/* cli/cmd_diff.c: two receipts (or run directories), two programs or two device tables: what differs. */
-#include "cli/cli.h"
+/* cli/cmd_diff.c: two receipts (or run directories), two programs, an arm and its control, or two device tables: what differs. */
+#include "cli/arm_diff.h"
 #include "base/fs.h"
 #include "base/names.h"
 #include "cli/tensor_files.h"
@@ -151,6 +151,7 @@ static int programs(const assay_args *a) {
 
 static int run(const assay_args *a) {
     if (is_program(a->pos[0]) && is_program(a->pos[1])) return programs(a);
+    if (assay_is_arm_diff(a->pos[0], a->pos[1])) return assay_arm_diff(a, a->pos[0], a->pos[1]);
     assay_json *x = NULL, *y = NULL, *lines = assay_json_array();
     assay_error err = {0};
     int code = ASSAY_EXIT_OK;
@@ -179,7 +180,8 @@ static int run(const assay_args *a) {
 const assay_command assay_cmd_diff = {
     "diff",
     "A B",
-    "what differs between two receipts, programs (by data flow), files of tensors or device tables (exit 1: something)",
+    "what differs between two receipts, programs (by data flow), files of tensors or device tables (exit 1: something); RUN ARM: "
+    "the arm from its control, beyond its declared change",
     NULL,
     2,
     2,

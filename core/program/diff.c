@@ -40,12 +40,20 @@ static void side_free(side *s) {
 static bool has(const side *s, const char *hash) { return s->n && bsearch(&hash, s->sorted, s->n, sizeof *s->sorted, by_text); }
 
 /* ---- rows */
-static void row(assay_json *rows, const char *where, const char *a, const char *b) {
-    if (assay_json_len(rows) >= ROWS_MAX) return;
+/* The row's list of op types, to be filled; NULL when there are too many rows. */
+static assay_json *row(assay_json *rows, const char *where, const char *a, const char *b) {
+    if (assay_json_len(rows) >= ROWS_MAX) return NULL;
     assay_json *r = assay_json_append(rows, assay_json_object());
     assay_json_set_string(r, "where", where);
     assay_json_set_string(r, "a", a);
     assay_json_set_string(r, "b", b);
+    return assay_json_set(r, "ops", assay_json_array());
+}
+static void about(assay_json *ops, const assay_mil_value *v, const char *key) {
+    const char *type = v->producer ? v->producer->type : "input";
+    char *name = assay_xprintf("%s%s%s", type, key ? "." : "", key ? key : "");
+    if (ops) assay_json_append(ops, assay_json_new_string(name));
+    free(name);
 }
 
 static char *value_text(const assay_mil_value *v) {
@@ -69,10 +77,11 @@ static char *binding_text(const assay_mil_binding *b) {
     return c ? const_text(c) : b ? value_text(b->value) : NULL;
 }
 
-static void differ_row(differ *d, const char *where, char *a, char *b) {
-    row(d->rows, where, a, b);
+static assay_json *differ_row(differ *d, const char *where, char *a, char *b) {
+    assay_json *ops = row(d->rows, where, a, b);
     free(a);
     free(b);
+    return ops;
 }
 
 static char *place(const differ *d, const assay_mil_value *v, const char *key) {
@@ -90,13 +99,15 @@ static void collect(const side *s, const side *other, const assay_mil_value *v, 
         for (uint32_t k = 0; k < op->args[i].n; k++) collect(s, other, op->args[i].items[k].value, seen, census, depth + 1);
 }
 
-static char *region(const side *s, const side *other, const assay_mil_value *v) {
+static char *region(const side *s, const side *other, const assay_mil_value *v, assay_json *ops) {
     uint8_t *seen = assay_xcalloc(s->f->n_values + 1u, 1);
     assay_json *census = assay_json_object();
     assay_buf b = {0};
     collect(s, other, v, seen, census, 0);
-    for (const assay_json *j = assay_json_first(census); j; j = assay_json_next(j))
+    for (const assay_json *j = assay_json_first(census); j; j = assay_json_next(j)) {
         assay_buf_printf(&b, "%s%.0f %s", b.len ? ", " : "", assay_json_value(j), assay_json_key(j));
+        assay_json_append(ops, assay_json_new_string(assay_json_key(j)));
+    }
     char *head = value_text(v), *out = b.len ? assay_xprintf("%s (in all: %s)", head, b.data)
                                              : assay_xprintf("%s (which the other side has elsewhere)", head);
     free(head);
@@ -134,7 +145,7 @@ static bool compare_arg(differ *d, const assay_mil_value *v, const char *key, co
         if (computed)
             walk(d, x->value, y->value, depth + 1);
         else
-            differ_row(d, where, binding_text(x), binding_text(y));
+            about(differ_row(d, where, binding_text(x), binding_text(y)), v, key);
         free(where);
     }
     return same;
@@ -181,11 +192,11 @@ static void same_type(differ *d, const assay_mil_value *a, const assay_mil_value
     if (!same) return;
     char *where = place(d, a, NULL);
     if (x->n_blocks)
-        row(d->rows, where, "nested blocks", "other nested blocks");
+        about(row(d->rows, where, "nested blocks", "other nested blocks"), a, NULL);
     else if (!assay_type_equal(a->type, b->type))
-        differ_row(d, where, value_text(a), value_text(b));
+        about(differ_row(d, where, value_text(a), value_text(b)), a, NULL);
     else
-        row(d->rows, where, "reads or writes states", "after other effects");
+        about(row(d->rows, where, "reads or writes states", "after other effects"), a, NULL);
     free(where);
 }
 
@@ -207,13 +218,17 @@ static void other_type(differ *d, const assay_mil_value *a, const assay_mil_valu
     const assay_mil_value *over_b = passed(&d->b, b, d->a.hash[a->id], ta), *over_a = passed(&d->a, a, d->b.hash[b->id], tb);
     char *where = place(d, a, NULL);
     if (over_b) {
-        differ_row(d, where, NULL, value_text(b));
+        about(differ_row(d, where, NULL, value_text(b)), b, NULL);
         walk(d, a, over_b, depth + 1);
     } else if (over_a) {
-        differ_row(d, where, value_text(a), NULL);
+        about(differ_row(d, where, value_text(a), NULL), a, NULL);
         walk(d, over_a, b, depth + 1);
     } else {
-        differ_row(d, where, region(&d->a, &d->b, a), region(&d->b, &d->a, b));
+        assay_json *ops = assay_json_array();
+        char *all_a = region(&d->a, &d->b, a, ops), *all_b = region(&d->b, &d->a, b, ops);
+        assay_json *to = differ_row(d, where, all_a, all_b);
+        for (size_t i = 0; to && i < assay_json_len(ops); i++) assay_json_append(to, assay_json_clone(assay_json_at(ops, i)));
+        assay_json_free(ops);
     }
     free(where);
 }

@@ -1,17 +1,9 @@
 /* plugins/ops/kernels/dispatch.c: which levels this machine can run, and which one is used. */
 #include "ops/kernels/levels.h"
+#include "base/cpu.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#if defined(ASSAY_KERNELS_X86)
-#include <cpuid.h>
-
-/* clang 14's __builtin_cpu_supports does not know this one. */
-static bool has_f16c(void) {
-    unsigned a, b, c = 0, d;
-    return __get_cpuid(1, &a, &b, &c, &d) && (c & bit_F16C);
-}
-#endif
 
 enum { LEVELS_MAX = 4 };
 typedef struct level_list { const assay_kernels *at[LEVELS_MAX]; size_t n; } level_list;
@@ -21,7 +13,7 @@ static level_list detect(void) {
     level_list l = { .at = { &assay_kernels_portable }, .n = 1 };
 #if defined(ASSAY_KERNELS_X86)
     __builtin_cpu_init();
-    bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && has_f16c();
+    bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && assay_cpu_has_f16c();
     if (avx2) l.at[l.n++] = &assay_kernels_avx2;
     if (avx2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&
         __builtin_cpu_supports("avx512vl"))
