@@ -12,6 +12,7 @@ static const char style[] =
     ".verdict{font-size:20px;border:2px solid #111;padding:.4em .8em;display:inline-block}"
     ".pass{background:#e6f4e6}.kill{background:#f9dede}.invalid{background:#f9dede;outline:2px dashed #900}.inconclusive{background:#fff3d0}"
     "svg{width:100%;height:auto}svg text{font:12px sans-serif}.axis{fill:none;stroke:#555}.a{fill:none;stroke:#06c}.b{fill:none;stroke:#c30;stroke-width:1.5}"
+    ".line{fill:none;stroke:#111;stroke-width:2}.mark{fill:#111;stroke:none}.dash{fill:none;stroke-dasharray:6 4}path.dash:not(.b){stroke:#111}.dots{fill:none;stroke:#777;stroke-dasharray:2 4}"
     "code{word-break:break-all}details{margin:.4em 0}";
 
 static void cell(assay_buf *out, const assay_json *row, const char *key) {

@@ -64,4 +64,59 @@ static void samples_are_drawn(void) {
     assay_remove_tree(dir, NULL);
 }
 
-ASSAY_SUITE("report", TEST(text_is_escaped), TEST(undefined_is_not_zero), TEST(unsealed_is_exploratory), TEST(censuses_stand_side_by_side), TEST(samples_are_drawn))
+/* Writes a trial of `blocks` ABBA, BAAB ... blocks whose candidate takes `candidate_ns` where the control takes 2 ms. */
+static void write_trial(const char *dir, const char *id, uint32_t blocks, uint64_t candidate_ns) {
+    char trial[96], file[128];
+    assay_sample s[64] = { 0 };
+    uint32_t n = 0;
+    for (uint32_t b = 0; b < blocks && n + 4 <= 64; b++)
+        for (uint32_t k = 0; k < 4; k++) {
+            uint32_t arm = (k == 1 || k == 2) != (b % 2 == 1);
+            s[n++] = (assay_sample){ .block = b, .slot = k, .arm = arm, .dur_ns = (arm ? candidate_ns : 2000000) + 1000 * (uint64_t)b, .flags = b == 3 };
+        }
+    snprintf(trial, sizeof trial, "%s/%s", dir, id);
+    snprintf(file, sizeof file, "%s/samples.bin", trial);
+    CU_ASSERT_EQUAL(assay_mkdirs(trial, NULL), ASSAY_OK);
+    CU_ASSERT_EQUAL(assay_write_file(file, s, n * sizeof *s, NULL), ASSAY_OK);
+}
+
+static size_t count_of(const char *text, const char *what) {
+    size_t n = 0;
+    for (const char *at = strstr(text, what); at; at = strstr(at + 1, what)) n++;
+    return n;
+}
+
+#define TIMED(id, a, b) "{\"kind\":\"timing\",\"arm\":\"" a "\",\"arm_b\":\"" b "\",\"fixture\":\"x\",\"trial\":\"" id "\"}"
+#define JUDGED "{\"gate\":\"latency\",\"params\":{\"arm\":\"new\",\"layers\":10,\"min_prize_ms\":5},\"metrics\":{\"gate\":{\"gain_ms\":1,\"gain_ms_ci_low\":0.9,\"gain_ms_ci_high\":1.1," \
+               "\"interval_method\":\"process-t\"},\"paired\":{\"mean_delta\":-1,\"t_ci95_mean\":{\"lo\":-1.2,\"hi\":-0.8},\"bca_ci95_mean\":null}}}"
+
+static void pilot_stands_beside_the_comparison(void) {
+    char dir[] = "/tmp/assay-report-XXXXXX";
+    CU_ASSERT_PTR_NOT_NULL_FATAL(mkdtemp(dir));
+    write_trial(dir, "aa", 8, 2000000), write_trial(dir, "b1", 8, 1000000), write_trial(dir, "b2", 8, 1000000);
+    char *p = page("{\"experiment\":\"e\",\"gates\":[" JUDGED "],\"evidence\":[" TIMED("aa", "old", "old") "," TIMED("b1", "old", "new") "," TIMED("b2", "old", "new") "]}", dir);
+    CU_ASSERT_EQUAL(count_of(p, "<h3>"), 1);
+    CU_ASSERT_PTR_NOT_NULL(strstr(p, "<h3>old against new on x</h3>"));
+    CU_ASSERT_PTR_NOT_NULL(strstr(p, "A/A pilot: the control against itself"));
+    CU_ASSERT_PTR_NOT_NULL(strstr(p, ">8 blocks in time order"));
+    CU_ASSERT_PTR_NOT_NULL(strstr(p, ">16 blocks in time order"));
+    CU_ASSERT_EQUAL(count_of(p, "class=\"dots\""), 1);              /* one border between two processes */
+    CU_ASSERT_PTR_NOT_NULL(strstr(p, "Solid: control (28, 0 beyond"));  /* the dropped block of each process is left out */
+    CU_ASSERT_PTR_NOT_NULL(strstr(p, "decides: process-t"));
+    CU_ASSERT_PTR_NOT_NULL(strstr(p, "prize per layer"));
+    CU_ASSERT_PTR_NULL(strstr(p, "mean, BCa"));                       /* undefined is not drawn */
+    free(p);
+    p = page("{\"experiment\":\"e\",\"gates\":[],\"evidence\":[" TIMED("b1", "old", "new") "]}", dir);
+    CU_ASSERT_PTR_NULL(strstr(p, "A/A pilot"));                       /* no pilot, no judge: only what is there */
+    CU_ASSERT_PTR_NULL(strstr(p, "decides:"));
+    CU_ASSERT_EQUAL(count_of(p, "class=\"dots\""), 0);
+    free(p);
+    p = page("{\"experiment\":\"e\",\"gates\":[],\"evidence\":[" TIMED("aa", "old", "old") "]}", dir);
+    CU_ASSERT_PTR_NOT_NULL(strstr(p, "A/A pilot: the control"));      /* a pilot after which the run ended */
+    CU_ASSERT_PTR_NULL(strstr(p, "A/B:"));
+    free(p);
+    assay_remove_tree(dir, NULL);
+}
+
+ASSAY_SUITE("report", TEST(text_is_escaped), TEST(undefined_is_not_zero), TEST(unsealed_is_exploratory), TEST(censuses_stand_side_by_side), TEST(samples_are_drawn),
+            TEST(pilot_stands_beside_the_comparison))
