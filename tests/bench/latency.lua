@@ -1,0 +1,32 @@
+-- The latency gate on this machine: the explicit arm against itself, or against itself with some more work planted at its end. The
+-- experiment is about the reference backend, so that its timings decide.
+local attn, fx = require "assay.attention", require "assay.fixtures"
+
+local opt = options {
+  tokens = { "number", default = 200, help = "sequence length; the main experiment has 750" },
+  width = { "number", default = 256, help = "256, or 1280 as the main experiment" },
+  extra = { "number", default = 0, help = "multiplications by 1 planted in the candidate" },
+  seed = { "number", default = 1, help = "of the block orders" },
+  warmup = { "number", default = 0.5, help = "seconds per process and arm" },
+}
+local S, D, extra, seed = opt.tokens | 0, opt.width | 0, opt.extra | 0, opt.seed | 0
+
+local function planted(ctx)
+  local y = attn.explicit(ctx)
+  for i = 1, extra do y = ctx.mil:mul { x = y, y = 1.0, name = "planted" .. i } end
+  return y
+end
+
+return experiment {
+  name = "latency-bench", opset = "iOS18", precision = "fp16", compute_units = "cpu_only",
+  target = { framework = "reference", unit = "CPU" },
+  shapes = { x = { 2, S, D }, heads = D // 64, head_dim = 64 },
+  seeds = { fixture = 0, order = 1 },
+  weights { recipe = fx.wset(D, 2.5), provenance = "synthetic" },
+  reference { arm = "explicit", precision = "fp64", cut = "program" },
+  fixture { name = "one", inputs = { x = fx.seeded { label = "bench/one", shape = { 2, S, D }, dtype = "fp16" } } },
+  fixture { name = "two", inputs = { x = fx.seeded { label = "bench/two", shape = { 2, S, D }, dtype = "fp16" } } },
+  arm { name = "explicit", role = "control", build = attn.explicit },
+  arm { name = "other", role = "candidate", build = planted },
+  gate { use = "latency", arm = "other", fixture = { "one", "two" }, seed = seed, warmup_s = opt.warmup },
+}

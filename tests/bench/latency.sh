@@ -1,0 +1,70 @@
+#!/usr/bin/env bash
+# tests/bench/latency.sh BUILD [REPEATS] [TOKENS] [WIDTH]: the latency gate on this machine, one thread: A/A repeats, a planted slowdown
+# of about 3 %, and both again with a load on the other core during the second half. Prints what came out, no verdict on it.
+set -euo pipefail
+here=$(cd "$(dirname "$0")" && pwd)
+build=$(cd "$1" && pwd)
+repeats=${2:-20} tokens=${3:-200} width=${4:-256}
+out=$(mktemp -d)
+burner=
+trap '[ -z "$burner" ] || kill "$burner" 2>/dev/null || true; rm -rf "$out"' EXIT
+host=bench
+
+# measure NAME SEED EXTRA: one run; its line is verdict, codes, gain in ms and per cent of the level, interval, blocks.
+measure() {
+    "$build/bin/assay" run -q "$here/latency.lua" --out "$out/$1" --host $host --threads 1 --set "tokens=$tokens" --set "width=$width" \
+        --set "seed=$2" --set "extra=$3" >/dev/null 2>"$out/err" || case $? in 1 | 4 | 5) ;; *) cat "$out/err" >&2; exit 3 ;; esac
+}
+line() {
+    awk -v name="$1" -v load="$(cut -d' ' -f1 /proc/loadavg 2>/dev/null || echo -)" '
+        function number(key,    s) { s = $0; if (!match(s, "\"" key "\":\"?[-a-z0-9.e+]+")) return "-"; s = substr(s, RSTART, RLENGTH); sub(/.*:"?/, "", s); return s }
+        { verdict = $0; sub(/.*"printed":"/, "", verdict); sub(/".*/, "", verdict)
+          gain = number("gain_ms"); level = number("level_ms")
+          codes = ""; rest = $0; while (match(rest, /"code":"[a-z_]+"/)) { codes = codes " " substr(rest, RSTART + 8, RLENGTH - 9); rest = substr(rest, RSTART + RLENGTH) }
+          printf "%-12s %-12s gain %+.4f ms (%+.2f %%), interval %+.4f to %+.4f, %d blocks, detectable %.2g ms, load %s:%s\n", name, verdict, gain, 100 * gain / level,
+                 number("gain_ms_ci_low"), number("gain_ms_ci_high"), number("planned_blocks"), number("mde_ms"), load, codes }' "$out/rows"
+}
+# judge NAME: the gate's row of the receipt, metrics of the run before those of the pilot.
+judge() {
+    "$build/bin/assay" judge "$out/$1" --host $host --no-write --json 2>/dev/null >"$out/receipt" || true
+    tr -d '\n' <"$out/receipt" | sed 's/.*"gates":\[//; s/"identity":.*//' >"$out/rows"
+    line "$1"
+}
+# Starts a busy loop on the first core when half of the processes are timed; the timed process sits on the last.
+load_later() {
+    local name=$1 pid=$2
+    until [ "$(find "$out/$name/evidence" -name samples.bin 2>/dev/null | wc -l)" -ge 4 ] || ! kill -0 "$pid" 2>/dev/null; do sleep 0.1; done
+    if command -v taskset >/dev/null; then taskset -c 0 sh -c 'while :; do :; done' & else sh -c 'while :; do :; done' & fi
+    burner=$!
+    wait "$pid" || true
+    kill "$burner"
+    wait "$burner" 2>/dev/null || true
+    burner=
+}
+
+date -u '+%Y-%m-%d %H:%M UTC'
+echo "A/A, [2, $tokens, $width], $repeats repeats"
+differ=0 refused=0
+for i in $(seq "$repeats"); do
+    measure "aa$i" "$i" 0
+    judge "aa$i" | tee "$out/last"
+    if grep -qE ' (pass|kill) ' "$out/last"; then differ=$((differ + 1)); fi
+    if grep -q ' cannot_decide' "$out/last"; then refused=$((refused + 1)); fi
+    rm -rf "${out:?}/aa$i"
+done
+echo "not different: $((repeats - differ - refused)) of $repeats, different: $differ, refused by the pilot (too much noise for 1 %): $refused"
+
+# How much one planted operation costs, then as many of them as make 3 %.
+measure calibrate 1 20
+judge calibrate | tee "$out/last"
+extra=$(sed 's/.*(\([-+0-9.]*\) %).*/\1/' "$out/last" | awk '{ n = -$1 > 0 ? int(3 / (-$1 / 20) + 0.5) : 20; print n < 1 ? 1 : n }')
+echo "planted: $extra operations, about 3 %"
+for i in 1 2 3; do measure "planted$i" "$((100 + i))" "$extra"; judge "planted$i"; done
+echo "with a load on the other core during the second half"
+for i in 1 2; do
+    for n in 0 "$extra"; do
+        measure "load$n-$i" "$((200 + i))" "$n" &
+        load_later "load$n-$i" $!
+        judge "load$n-$i"
+    done
+done
