@@ -11,7 +11,8 @@ local at = sizes[opt.size] or error("size = mini or d750", 0)
 
 local list = {}
 for _, kind in ipairs { "bool", "float_finite", "float_neginf" } do
-  list[#list + 1] = arm { name = kind, role = "candidate", build = attn.fused, with = { mask = mask.key_padding { valid = at.valid, kind = kind } }, change = { "attention_spelling", "mask.sentinel" } }
+  list[#list + 1] = arm { name = kind, role = "candidate", build = attn.fused, with = { mask = mask.key_padding { valid = at.valid, kind = kind } },
+     change = { "attention_spelling", "mask.sentinel" } }
   list[#list + 1] = gate { use = "sensitivity", arm = kind, off = "nomask", on = kind }
 end
 
