@@ -100,6 +100,8 @@ lat_pair lat_boot_mean(const assay_math_1 *m, const double *v, size_t n, const c
 lat_pair lat_boot_median(const assay_math_1 *m, const double *v, size_t n, const char *seed, uint32_t resamples, double confidence);
 lat_pair lat_block_boot(const assay_math_1 *m, const double *v, size_t n, size_t block_length, bool median, const char *seed, uint32_t resamples, double confidence);
 typedef struct lat_bca { double z0, a, p_lo, p_hi; lat_pair ci; } lat_bca;
+/* From the sums of resamples already drawn, which are sorted on return. */
+lat_bca lat_bca_of_sums(const assay_math_1 *m, const double *v, size_t n, double *sums, uint32_t resamples, double confidence);
 lat_bca lat_bca_mean(const assay_math_1 *m, const double *v, size_t n, const char *seed, uint32_t resamples, double confidence);
 double lat_randomisation_p(const assay_math_1 *m, const double *d, const bool *control_first, const uint32_t *process, size_t n, const char *seed);
 double lat_sign_flip_p(const assay_math_1 *m, const double *d, size_t n, const char *seed);

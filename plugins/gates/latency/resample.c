@@ -142,13 +142,12 @@ lat_pair lat_block_boot(const assay_math_1 *m, const double *v, size_t n, size_t
 }
 
 /* Efron 1987. Replicates are compared with the estimate on their sums, added in the same order. */
-lat_bca lat_bca_mean(const assay_math_1 *m, const double *v, size_t n, const char *seed, uint32_t resamples, double confidence) {
+lat_bca lat_bca_of_sums(const assay_math_1 *m, const double *v, size_t n, double *sums, uint32_t resamples, double confidence) {
     lat_bca r = { NAN, NAN, NAN, NAN, { NAN, NAN } };
-    if (n < 2) return r;
-    double *t = lat_alloc(resamples, sizeof *t), sum = 0.0, below = 0.0, cube = 0.0, square = 0.0;
+    if (n < 2 || resamples == 0) return r;
+    double sum = 0.0, below = 0.0, cube = 0.0, square = 0.0;
     for (size_t i = 0; i < n; i++) sum += v[i];
-    boot_sums(m, v, n, seed, resamples, t);
-    for (uint32_t b = 0; b < resamples; b++) below += t[b] < sum ? 1.0 : t[b] == sum ? 0.5 : 0.0;
+    for (uint32_t b = 0; b < resamples; b++) below += sums[b] < sum ? 1.0 : sums[b] == sum ? 0.5 : 0.0;
     for (size_t i = 0; i < n; i++) {             /* jm - j_i = (v_i - mean)/(n - 1) */
         double u = (v[i] - sum / (double)n) / (double)(n - 1);
         cube += u * u * u;
@@ -159,12 +158,18 @@ lat_bca lat_bca_mean(const assay_math_1 *m, const double *v, size_t n, const cha
     double z = m->normal_quantile(0.5 + confidence / 2.0), lo = r.z0 - z, hi = r.z0 + z;
     r.p_lo = m->normal_cdf(r.z0 + lo / (1.0 - r.a * lo));
     r.p_hi = m->normal_cdf(r.z0 + hi / (1.0 - r.a * hi));
-    if (r.p_lo >= 0.0 && r.p_hi <= 1.0) {
-        r.ci = ends(t, resamples, r.p_lo, r.p_hi);
-        r.ci.lo /= (double)n;
-        r.ci.hi /= (double)n;
-    }
-    free(t);
+    if (!(r.p_lo >= 0.0 && r.p_hi <= 1.0)) return r;
+    r.ci = ends(sums, resamples, r.p_lo, r.p_hi);
+    r.ci.lo /= (double)n;
+    r.ci.hi /= (double)n;
+    return r;
+}
+
+lat_bca lat_bca_mean(const assay_math_1 *m, const double *v, size_t n, const char *seed, uint32_t resamples, double confidence) {
+    double *sums = lat_alloc(resamples, sizeof *sums);
+    boot_sums(m, v, n, seed, resamples, sums);
+    lat_bca r = lat_bca_of_sums(m, v, n, sums, resamples, confidence);
+    free(sums);
     return r;
 }
 

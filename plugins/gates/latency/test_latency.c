@@ -156,6 +156,70 @@ static void bootstraps(void) {
     }
 }
 
+/* All 5^5 resamples of V3 instead of draws. */
+static void bca_of_every_resample(void) {
+    static double sums[3125];
+    for (size_t k = 0; k < 3125; k++) {
+        sums[k] = 0.0;
+        for (size_t j = 0, rest = k; j < 5; j++, rest /= 5) sums[k] += v3[rest % 5];
+    }
+    lat_bca b = lat_bca_of_sums(M(), v3, 5, sums, 3125, 0.95);
+    NEAR(b.z0, -0.028479146456048522);
+    NEAR(b.p_lo, 0.01604173204620272);
+    NEAR(b.p_hi, 0.9638313423245227);
+    NEAR(b.ci.lo, 1.075);
+    NEAR(b.ci.hi, 1.3125);
+    NEAR(lat_quantile(sums, 3125, 0.025) / 5.0, 1.0875);
+    NEAR(lat_quantile(sums, 3125, 0.975) / 5.0, 1.325);
+    CU_ASSERT_TRUE(isnan(lat_bca_of_sums(M(), v3, 1, sums, 3125, 0.95).ci.lo));
+}
+
+/* The deciding interval by each of its methods; the correlation is handed in. */
+static lat_bounds deciding(double *d, size_t n, const uint32_t *process, uint32_t processes, int unit, double lag1, double *gain) {
+    const lat_params p = { .confidence = 0.95, .seed = "1", .resamples = 2000 };
+    uint32_t of[40];
+    memcpy(of, process, n * sizeof *of);
+    const lat_series s = { .n = n, .d = d, .process = of, .processes = processes };
+    const lat_decision r = { .unit = unit, .lag1 = lag1, .lag1_rank = lag1 };
+    return lat_deciding_interval(M(), &s, &p, &r, 0.95, gain);
+}
+
+static void deciding_intervals(void) {
+    static const uint32_t same[40];
+    double ranks[40], d[12], gain;
+    for (size_t i = 0; i < 40; i++) ranks[i] = (double)i + 1.0;
+    memcpy(d, v2, sizeof d);
+    lat_bounds b = deciding(ranks, 40, same, 1, LAT_UNIT_BLOCK, 0.3, &gain);        /* at most 2/sqrt(40) = 0.316: plain */
+    NEAR(b.lo, 14);
+    NEAR(b.hi, 27);
+    b = deciding(ranks, 40, same, 1, LAT_UNIT_BLOCK, 0.32, &gain);                  /* above: rc 0.377, v 2.21, ranks 10-31 */
+    NEAR(b.lo, 10);
+    NEAR(b.hi, 31);
+    CU_ASSERT_STRING_EQUAL(b.method, "effective-n");
+    CU_ASSERT_TRUE(b.correlated && !b.starved);
+    b = deciding(d, 12, same, 1, LAT_UNIT_BLOCK, 0.7, &gain);
+    CU_ASSERT_STRING_EQUAL(b.method, "moving-block");
+    NEAR(b.lo, 0.0625);                                                             /* hull with the order-statistic interval */
+    CU_ASSERT_DOUBLE_EQUAL(b.hi, 0.3778252830651332, 1e-9);                         /* t to 1e-9, see student_quantiles */
+    CU_ASSERT_TRUE(b.starved);
+    b = deciding(d, 12, p2, 3, LAT_UNIT_PROCESS, 0.0, &gain);
+    NEAR(gain, 0.25);
+    CU_ASSERT_DOUBLE_EQUAL(b.lo, 0.09474139300976545, 1e-9);
+    CU_ASSERT_DOUBLE_EQUAL(b.hi, 0.4052586069902345, 1e-9);
+    b = deciding(d, 8, p2, 2, LAT_UNIT_PROCESS, 0.0, &gain);                        /* two processes: no interval */
+    CU_ASSERT_TRUE(isinf(b.lo) && isinf(b.hi));
+}
+
+static void robust_scale(void) {
+    double worst = 0.0;
+    for (size_t i = 0; i < 8; i++) worst = fmax(worst, fabs(v1[i] - 0.21875) / lat_outlier_scale(v1, 8));
+    NEAR(worst, 1.7536759746391475);
+    NEAR((9.0 - 0.25) / lat_outlier_scale(v2, 12), 47.214353163361665);
+    static const double flat[4] = { 2, 2, 2, 6 }, equal[3] = { 1, 1, 1 };
+    NEAR(lat_outlier_scale(flat, 4), 1.2533);                                       /* MAD 0: 1.2533 x mean deviation 1 */
+    NEAR(lat_outlier_scale(equal, 3), 0.0);
+}
+
 static void moving_blocks(void) {
     lat_pair a = lat_block_boot(M(), v1, 8, 0, true, "1", 2000, 0.95), b = lat_block_boot(M(), v2, 12, 0, true, "1", 2000, 0.95);
     lat_pair c = lat_block_boot(M(), v3, 5, 0, true, "1", 2000, 0.95);
@@ -216,5 +280,5 @@ static void calibration_sees_a_bad_design(void) {
 }
 
 ASSAY_SUITE("latency", TEST(location), TEST(order_interval), TEST(order_ranks_of_the_design), TEST(hodges_lehmann), TEST(randomisation), TEST(correlation),
-            TEST(pettitt), TEST(spread_and_processes), TEST(student_quantiles), TEST(bootstraps), TEST(moving_blocks), TEST(timer_and_modes), TEST(quantiles_of_nothing_are_undefined),
+            TEST(pettitt), TEST(spread_and_processes), TEST(student_quantiles), TEST(bootstraps), TEST(moving_blocks), TEST(bca_of_every_resample), TEST(deciding_intervals), TEST(robust_scale), TEST(timer_and_modes), TEST(quantiles_of_nothing_are_undefined),
             TEST(simulated_experiments_repeat), TEST(calibration_sees_a_bad_design))
