@@ -1,6 +1,6 @@
 -- A decoder with a read-only KV cache: the host's loop over chunks must equal one causal pass, and every known way of getting
 -- the loop wrong must be seen. --set chunk=1 decodes token by token.
-local decoder, fx = require "assay.decoder", require "assay.fixtures"
+local decoder, fx, mutants = require "assay.decoder", require "assay.fixtures", require "assay.mutants"
 
 local opt = options {
   chunk = { "integer", default = 8, help = "tokens of one call" },
@@ -10,6 +10,7 @@ local opt = options {
 local wrong = {}
 for _, fault in ipairs(decoder.faults(opt.chunk)) do
   wrong[#wrong + 1] = arm { name = fault[1], role = "must_fail", build = decoder.loop, with = fault[2] }
+  mutants.add_with("loop_" .. fault[1], "loop", fault[2])
 end
 
 return experiment {

@@ -15,6 +15,11 @@ function mutants.add(name, change, needs)
   mutants.list[#mutants.list + 1] = { name = name, change = change, needs = needs or "" }
 end
 
+-- Adds a mutant that is another arm built with other values: mutants.add_with("loop_state_lost", "loop", { state = "lost" }).
+function mutants.add_with(name, like, with)
+  mutants.list[#mutants.list + 1] = { name = name, like = like, with = with, needs = "" }
+end
+
 -- Forgets all mutants: an experiment about faults of its own then adds only those.
 function mutants.clear() mutants.list = {} end
 
@@ -46,6 +51,7 @@ end
 
 -- An arm for a mutant. One that does not fit the control leaves it as it is.
 local function arm_of(mutant, like, role, inputs)
+  if mutant.with then return arm { name = "mutant." .. mutant.name, role = role, like = mutant.like, with = mutant.with } end
   return arm { name = "mutant." .. mutant.name, role = role, like = like, mutate = function(m)
     if fits(mutant, surgery.features(m)) then mutant.change(m, { inputs = inputs }) end
   end }

@@ -21,11 +21,26 @@ local function spell_out(m, op)
   m:replace(op.out, m:matmul { x = m:softmax { x = scores, axis = -1 }, y = v })
 end
 
+-- A product whose right side is rows of tokens [N, E]: `turned` says whether the product itself turns them. One that stands the
+-- other way is spelled anew, so that all that follows meets one form.
+local function rows_on_the_right(m, product, turned)
+  local flag = product:const "transpose_y"
+  if (flag ~= nil and flag:sum() ~= 0) == turned then return product end
+  local y, perm = product:arg "y", {}
+  for i = 1, #y.shape do perm[i] = i - 1 end
+  perm[#perm], perm[#perm - 1] = perm[#perm - 1], perm[#perm]
+  m:after(product)
+  local spelled = m:matmul { x = product:arg "x", y = m:transpose { x = y, perm = perm }, transpose_y = turned }
+  m:replace(product.out, spelled)
+  return spelled.op
+end
+
 -- The attention whose probabilities `product` multiplies with v; nil when it is another product.
-local function site_of(product)
+local function site_of(m, product)
   local weights = product:arg "x"
   local softmax = weights and weights.op
   if not softmax or softmax.type ~= "softmax" then return nil end
+  product = rows_on_the_right(m, product, false)
   local site = { v = product:arg "y", weights = weights, softmax = softmax, out = product.out, logits = softmax:arg "x" }
   local at = site.logits
   while at and at.op and at.op.type ~= "matmul" do
@@ -34,7 +49,10 @@ local function site_of(product)
     at = at.op:arg "x"
   end
   if not at or not at.op then return nil end
-  site.scores, site.q, site.k = at, at.op:arg "x", at.op:arg "y"
+  site.scores = rows_on_the_right(m, at.op, true).out
+  if site.logits == at then site.logits = site.scores end
+  if site.unmasked == at then site.unmasked = site.scores end
+  site.q, site.k = site.scores.op:arg "x", site.scores.op:arg "y"
   return site
 end
 
@@ -43,7 +61,7 @@ end
 function surgery.attentions(m)
   for _, op in ipairs(m:find "scaled_dot_product_attention") do spell_out(m, op) end
   local list = {}
-  for _, product in ipairs(m:find "matmul") do list[#list + 1] = site_of(product) end
+  for _, product in ipairs(m:find "matmul") do list[#list + 1] = site_of(m, product) end
   return list
 end
 

@@ -4,7 +4,7 @@
 #   exit    the expected exit code
 #   stdout, stderr   lines that must appear in this order, each as a substring; a line "!text" must not appear anywhere
 #   stdout.exact, stderr.exact   the whole text instead
-#   needs   optional: "shared" (skipped where it is absent, a failure in CI), "root"
+#   needs   optional: "shared" (skipped where it is absent, a failure in CI), "root", "long" (skipped unless ASSAY_LONG is set)
 set -u
 case_dir=$(cd "$1" && pwd) program=$2
 src=$(cd "$(dirname "$0")/../.." && pwd)
@@ -15,6 +15,7 @@ if [[ $needs == *shared* && ! -d $SHARED ]]; then
     [ -n "${CI:-}" ] && exit 1
     exit 77
 fi
+if [[ $needs == *long* && -z ${ASSAY_LONG:-} ]]; then echo "SKIPPED: minutes long, set ASSAY_LONG=1"; exit 77; fi
 if [[ $needs == *root* && $(id -u) != 0 ]]; then echo "SKIPPED: needs root"; exit 77; fi
 work=$(mktemp -d); trap 'cd /; rm -rf "$work"' EXIT
 mkdir "$work/bin" "$work/cwd"
