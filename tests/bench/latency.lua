@@ -7,6 +7,7 @@ local opt = options {
   width = { "number", default = 256, help = "256, or 1280 as the main experiment" },
   extra = { "number", default = 0, help = "multiplications by 1 planted in the candidate" },
   seed = { "number", default = 1, help = "of the block orders" },
+  blocks = { "number", default = 0, help = "blocks in each process; 0: as the pilot plans" },
   warmup = { "number", default = 0.5, help = "seconds per process and arm" },
 }
 local S, D, extra, seed = opt.tokens | 0, opt.width | 0, opt.extra | 0, opt.seed | 0
@@ -28,5 +29,5 @@ return experiment {
   fixture { name = "two", inputs = { x = fx.seeded { label = "bench/two", shape = { 2, S, D }, dtype = "fp16" } } },
   arm { name = "explicit", role = "control", build = attn.explicit },
   arm { name = "other", role = "candidate", build = planted },
-  gate { use = "latency", arm = "other", fixture = { "one", "two" }, seed = seed, warmup_s = opt.warmup },
+  gate { use = "latency", arm = "other", fixture = { "one", "two" }, seed = seed, warmup_s = opt.warmup, blocks = opt.blocks > 0 and opt.blocks | 0 or nil },
 }
