@@ -60,7 +60,7 @@ static void describes_the_main_experiment(void) {
     const assay_json *d = assay_script_description(s);
     CU_ASSERT_STRING_EQUAL(assay_json_string(d, "name", ""), "whisper-d750");
     CU_ASSERT_EQUAL(assay_json_len(assay_json_get(d, "arms")), 4);
-    CU_ASSERT_EQUAL(assay_json_len(assay_json_get(d, "gates")), 7);
+    CU_ASSERT_EQUAL(assay_json_len(assay_json_get(d, "gates")), 8);
     CU_ASSERT_EQUAL(assay_json_len(assay_json_get(d, "claims")), 4);
     CU_ASSERT_EQUAL(assay_json_number(assay_json_get(d, "options"), "gain", 0), 2.5);
     const assay_json *cpu = assay_json_at(assay_json_get(d, "arms"), 2), *dead = assay_json_at(assay_json_get(d, "arms"), 3);
