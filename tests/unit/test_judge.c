@@ -71,9 +71,9 @@ static void finding_becomes_a_verdict_object(void) {
     CU_ASSERT_EQUAL_FATAL(assay_judge(r, "probe", NULL, ev, &v, &err), ASSAY_OK);
     CU_ASSERT_EQUAL(seen_items, 1);
     char *text = assay_json_print(v);
-    CU_ASSERT_STRING_EQUAL(text, "{\"details\":{\"worst\":[1,2]},\"evidence\":[{\"arm\":\"fused\",\"label\":\"b9\",\"origin\":"
+    CU_ASSERT_STRING_EQUAL(text, "{\"details\":{\"worst\":[1,2]},\"evidence\":[{\"arm\":\"fused\",\"kind\":\"output\",\"label\":\"b9\",\"origin\":"
                                  "\"reference\",\"role\":\"candidate\",\"sha256\":\"ab12\"},"
-                                 "{\"arm\":\"fused\",\"label\":\"\",\"origin\":null,\"role\":\"plan\",\"sha256\":\"\",\"state\":"
+                                 "{\"arm\":\"fused\",\"kind\":\"plan\",\"label\":\"\",\"origin\":null,\"role\":\"plan\",\"sha256\":\"\",\"state\":"
                                  "\"unavailable\",\"why\":\"no device\"}],"
                                  "\"gate\":\"probe\",\"metrics\":{\"candidate\":{\"opset\":\"ios18\"},\"candidate:b9\":{"
                                  "\"cosine\":0.5,\"per_head_cosine\":[1,null]},\"control\":{\"cosine\":null},"
