@@ -2,6 +2,7 @@
 #include "cli/runs.h"
 #include "base/fs.h"
 #include "base/names.h"
+#include "report/next.h"
 #include "report/text.h"
 #include "run/drive.h"
 #include <signal.h>
@@ -71,6 +72,22 @@ assay_status assay_cli_supervisor(const assay_args *a, const assay_plan *p, cons
     return ASSAY_OK;
 }
 
+/* A run that a program alone decided leaves a receipt and no trial: its host is the receipt's. NULL unless there is just one. */
+static char *host_of_only_receipt(const char *dir) {
+    char **names = NULL, *host = NULL;
+    size_t n = 0, found = 0;
+    if (assay_list_dir(dir, &names, &n, NULL) != ASSAY_OK) return NULL;
+    for (size_t i = 0; i < n; i++) {
+        if (!assay_starts_with(names[i], "receipt.") || !assay_ends_with(names[i], ".json") || assay_streq(names[i], "receipt.json")) continue;
+        if (found++) break;
+        host = assay_xprintf("%.*s", (int)(strlen(names[i]) - strlen("receipt.") - strlen(".json")), names[i] + strlen("receipt."));
+    }
+    assay_list_free(names, n);
+    if (found == 1) return host;
+    free(host);
+    return NULL;
+}
+
 assay_status assay_cli_host(const assay_args *a, const assay_plan *p, char **host, assay_error *err) {
     const char *name = assay_arg(a, "host");
     char **names = NULL;
@@ -83,6 +100,7 @@ assay_status assay_cli_host(const assay_args *a, const assay_plan *p, char **hos
     if (name && !known) st = assay_fail(err, ASSAY_E_USAGE, "%s: no evidence of host '%s'%s", p->dir, name, assay_did_you_mean(hint, name, (const char *const *)names, n));
     else if (name) *host = assay_xstrdup(name);
     else if (n == 1) *host = assay_xstrdup(names[0]);
+    else if (n == 0 && (*host = host_of_only_receipt(p->dir))) st = ASSAY_OK;
     else if (n == 0) st = assay_fail(err, ASSAY_E_INPUT, "%s holds no evidence yet: 'assay trials %s' lists what to collect", p->dir, p->dir);
     else st = assay_fail(err, ASSAY_E_USAGE, "%s holds evidence of %zu hosts (%s, %s ...): choose one with --host", p->dir, n, names[0], names[1]);
     assay_list_free(names, n);
@@ -95,6 +113,12 @@ assay_status assay_cli_read_receipt(const char *dir, const char *host, assay_jso
                                           : assay_fail(err, ASSAY_E_INPUT, "%s is absent: 'assay judge %s' writes it", path, dir);
     free(path);
     return st;
+}
+
+void assay_cli_next(const assay_json *receipt, assay_buf *text) {
+    assay_next next;
+    if (assay_next_find(receipt, &next, NULL) == ASSAY_OK) assay_next_text(&next, text);
+    assay_next_free(&next);
 }
 
 int assay_cli_show_receipt(const assay_args *a, const char *dir, const char *host, const assay_json *receipt, bool require_target) {
@@ -113,6 +137,7 @@ int assay_cli_show_receipt(const assay_args *a, const char *dir, const char *hos
     } else {
         assay_buf text = {0};
         assay_report_text(receipt, assay_color_on(STDOUT_FILENO), &text);
+        assay_cli_next(receipt, &text);
         assay_buf_printf(&text, "\nreceipt: %s\n", file);
         char *page = assay_path_join(dir, "report.html");
         if (assay_is_file(page)) assay_buf_printf(&text, "report:  %s\n", page);

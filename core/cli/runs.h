@@ -35,6 +35,8 @@ assay_status assay_cli_supervisor(const assay_args *a, const assay_plan *p, cons
 assay_status assay_cli_host(const assay_args *a, const assay_plan *p, char **host, assay_error *err);
 /* receipt.<host>.json of a run directory; an absent one is a refusal that says what writes it. Caller frees. */
 assay_status assay_cli_read_receipt(const char *dir, const char *host, assay_json **receipt, assay_error *err);
+/* The leaf of the decision tree, as text; nothing when the tree is not installed. */
+void assay_cli_next(const assay_json *receipt, assay_buf *text);
 /* Interrupts (SIGINT, SIGTERM) set this flag; the supervisor looks at it. */
 const volatile int *assay_cli_catch_interrupts(void);
 /* Prints a receipt (text, or "assay-run/1" with --json) and returns the exit code. */

@@ -1,0 +1,18 @@
+-- Which order of fp16 operations explains the difference? The exact stage against float64 with the same q, k and v
+-- Next experiment after "@EXPERIMENT@" (plan @PLAN@), leaf fp16_order. A stub: set the shapes, weights and fixtures of your own.
+local attn, fx = require "assay.attention", require "assay.fixtures"
+
+return experiment {
+  name = "@NAME@", opset = "iOS18", precision = "fp16", compute_units = "cpu_and_ne",
+  target = { framework = "coreml", unit = "NE" },
+  shapes = { x = { 2, 30, 256 }, heads = 4, head_dim = 64 },
+  claim { id = "order", text = "the difference is the order of fp16 operations", needs = { "parity" } },
+  reference { arm = "explicit", precision = "fp64", cut = "qkv" },
+  weights { recipe = fx.wset(256, 2.5), provenance = "synthetic" },
+  fixture { name = "normal", inputs = { x = fx.normal "mini" } },
+  arm { name = "explicit", role = "control", build = attn.explicit },
+  arm { name = "fused", role = "candidate", build = attn.fused, change = { "attention_spelling" } },
+  arm { name = "dead", role = "must_fail", like = "fused", mutate = attn.zero_output },
+
+  gate { use = "parity", arm = "fused", max_abs_factor_vs_control = 4 },
+}
