@@ -68,6 +68,20 @@ function attn.fused(ctx)
   return fuse(ctx, s, q, k, v)
 end
 
+-- A third control: the explicit attention without a softmax op, which no runtime's pattern matches. The largest score is taken away and
+-- the sum is divided out after the product with v, so nothing is normalised in between.
+function attn.unfusable(ctx)
+  local s, q, k, v = projections(ctx)
+  local m = ctx.mil
+  local scores = m:matmul { x = m:mul { x = q, y = 1 / math.sqrt(s.E), name = "q_scaled" }, y = k, transpose_y = true, name = "scores" }
+  local mask = masks.additive(ctx.with.mask, s, ctx.precision, -30000)
+  if mask then scores = m:add { x = scores, y = mask, name = "scores_masked" } end
+  local shifted = m:sub { x = scores, y = m:reduce_max { x = scores, axes = { -1 }, keep_dims = true }, name = "scores_shifted" }
+  local e = m:exp { x = shifted, name = "exponentials" }
+  local total = m:reduce_sum { x = e, axes = { -1 }, keep_dims = true, name = "sums" }
+  return m:real_div { x = m:matmul { x = e, y = v, name = "weighted" }, y = total, name = "attention" }
+end
+
 -- The intent, for `reference { program = attn.oracle, with = ... }`: masked keys take no part at all.
 function attn.oracle(ctx)
   local s, q, k, v = projections(ctx)

@@ -74,7 +74,7 @@ static void pair(const char *candidate, const char *control, const char *want) {
     expect(judge(ev, NULL), want, candidate);
 }
 
-/* M1_yes M2_yes M4_yes M5_yes M6_yes M7_yes M9_yes M11_yes M12_yes M13_yes M15_yes M16_yes M35_yes M36_yes M38_yes M55_yes M71_yes */
+/* M1_yes M2_yes M4_yes M5_yes M6_yes M7_yes M8_yes M9_yes M17_yes M11_yes M12_yes M13_yes M15_yes M16_yes M35_yes M36_yes M38_yes M55_yes M71_yes */
 static void M5_M6_M55_fused_beside_explicit_passes(void) {
     if (!ready()) return;
     pair("fused_tiny_fp16", "explicit_tiny_fp16", "pass: |");
