@@ -39,9 +39,7 @@ static assay_status read_params(const assay_args *a, const assay_gate_type *type
     }
     if (st == ASSAY_OK && assay_arg(a, "layout"))
         st = (assay_json_set_string(params, "layout", assay_arg(a, "layout")), ASSAY_OK);
-    n = assay_arg_all(a, "param", given, 64);
-    for (int i = 0; i < n && st == ASSAY_OK; i++) st = add(type, params, given[i], err);
-    return st;
+    return st == ASSAY_OK ? assay_cli_gate_params(a, type, params, err) : st;
 }
 
 static int run(const assay_args *a) {
@@ -49,19 +47,13 @@ static int run(const assay_args *a) {
     assay_registry *r = assay_cli_registry(a);
     const assay_gate_type *type = assay_registry_gate(r, "parity", &err);
     assay_evidence_set *ev = assay_evidence_new();
-    assay_json *params = assay_json_object(), *verdict = NULL;
+    assay_json *params = assay_json_object();
     const char *control = assay_arg(a, "control");
     assay_status st = type ? read_params(a, type, params, &err) : ASSAY_E_INPUT;
     if (st == ASSAY_OK) st = assay_evidence_add_file(ev, "reference", a->pos[0], &err);
     if (st == ASSAY_OK) st = assay_evidence_add_file(ev, "candidate", a->pos[1], &err);
     if (st == ASSAY_OK && control) st = assay_evidence_add_file(ev, "control", control, &err);
-    if (st == ASSAY_OK) st = assay_judge(r, "parity", params, ev, &verdict, &err);
-    int code = st == ASSAY_OK ? assay_cli_verdict(a, verdict) : assay_cli_fail(a, &err);
-    assay_json_free(verdict);
-    assay_json_free(params);
-    assay_evidence_free(ev);
-    assay_registry_free(r);
-    return code;
+    return assay_cli_judge(a, r, "parity", params, ev, st, &err);
 }
 
 const assay_command assay_cmd_compare = {

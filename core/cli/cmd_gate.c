@@ -16,18 +16,6 @@ static const assay_opt opts[] = {
     {0},
 };
 
-static assay_status read_params(const assay_args *a, const assay_gate_type *type, assay_json *params, assay_error *err) {
-    const char *given[128];
-    char who[128];
-    int n = assay_arg_all(a, "param", given, 128);
-    snprintf(who, sizeof who, "gate \"%.100s\"", type->name);
-    for (int i = 0; i < n; i++) {
-        assay_status st = assay_params_from_text(type->params, given[i], who, params, err);
-        if (st != ASSAY_OK) return st;
-    }
-    return ASSAY_OK;
-}
-
 static assay_status read_files(const assay_args *a, assay_evidence_set *ev, assay_error *err) {
     for (int i = 1; i < a->n_pos; i++) {
         const char *equals = strchr(a->pos[i], '=');
@@ -48,16 +36,10 @@ static int run(const assay_args *a) {
     assay_cli_load_lua_gates(r);
     const assay_gate_type *type = assay_registry_gate(r, a->pos[0], &err);
     assay_evidence_set *ev = assay_evidence_new();
-    assay_json *params = assay_json_object(), *verdict = NULL;
-    assay_status st = type ? read_params(a, type, params, &err) : ASSAY_E_INPUT;
+    assay_json *params = assay_json_object();
+    assay_status st = type ? assay_cli_gate_params(a, type, params, &err) : ASSAY_E_INPUT;
     if (st == ASSAY_OK) st = read_files(a, ev, &err);
-    if (st == ASSAY_OK) st = assay_judge(r, type->name, params, ev, &verdict, &err);
-    int code = st == ASSAY_OK ? assay_cli_verdict(a, verdict) : assay_cli_fail(a, &err);
-    assay_json_free(verdict);
-    assay_json_free(params);
-    assay_evidence_free(ev);
-    assay_registry_free(r);
-    return code;
+    return assay_cli_judge(a, r, a->pos[0], params, ev, st, &err);
 }
 
 const assay_command assay_cmd_gate = {

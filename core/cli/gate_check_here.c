@@ -1,5 +1,6 @@
 /* The contract of plugins, check by check, in the process that loads it. */
 #include "cli/gate_check.h"
+#include "cli/verdict.h"
 #include "plugin/evidence.h"
 #include <fenv.h>
 #include <float.h>
@@ -114,16 +115,6 @@ static bool check_needs(assay_gate_run *g, const char *who) {
     return answer(who, "says what it needs", st ? err.message : NULL);
 }
 
-static assay_status read_params(const assay_args *a, const assay_gate_type *t, assay_json *params, assay_error *err) {
-    const char *words[64];
-    int n = assay_arg_all(a, "param", words, 64);
-    for (int i = 0; i < n; i++) {
-        assay_status st = assay_params_from_text(t->params, words[i], t->name, params, err);
-        if (st) return st;
-    }
-    return ASSAY_OK;
-}
-
 static bool check_gate(const assay_args *a, const assay_gate_type *t) {
     char who[96];
     assay_error err = {0};
@@ -131,7 +122,7 @@ static bool check_gate(const assay_args *a, const assay_gate_type *t) {
     assay_json *params = assay_json_object();
     snprintf(who, sizeof who, "%s ", t->name);
     announce(who, "starts");
-    assay_status st = read_params(a, t, params, &err);
+    assay_status st = assay_cli_gate_params(a, t, params, &err);
     if (!st) st = assay_gate_open(t, params, NULL, &g, &err);
     bool ok = answer(who, "starts", st ? err.message : NULL);
     if (ok) {

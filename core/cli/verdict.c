@@ -60,3 +60,27 @@ int assay_cli_verdict(const assay_args *a, const assay_json *verdict) {
     }
     return assay_cli_verdict_code(printed);
 }
+
+/* ---- judging files of the command line */
+assay_status assay_cli_gate_params(const assay_args *a, const assay_gate_type *type, assay_json *params, assay_error *err) {
+    const char *given[128];
+    char who[128];
+    int n = assay_arg_all(a, "param", given, 128);
+    snprintf(who, sizeof who, "gate \"%.100s\"", type->name);
+    for (int i = 0; i < n; i++) {
+        assay_status st = assay_params_from_text(type->params, given[i], who, params, err);
+        if (st != ASSAY_OK) return st;
+    }
+    return ASSAY_OK;
+}
+
+int assay_cli_judge(const assay_args *a, assay_registry *r, const char *gate, assay_json *params, assay_evidence_set *ev, assay_status st, assay_error *err) {
+    assay_json *verdict = NULL;
+    if (st == ASSAY_OK) st = assay_judge(r, gate, params, ev, &verdict, err);
+    int code = st == ASSAY_OK ? assay_cli_verdict(a, verdict) : assay_cli_fail(a, err);
+    assay_json_free(verdict);
+    assay_json_free(params);
+    assay_evidence_free(ev);
+    assay_registry_free(r);
+    return code;
+}
