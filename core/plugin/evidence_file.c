@@ -3,6 +3,7 @@
 #include "base/digest.h"
 #include "base/fs.h"
 #include "base/names.h"
+#include "import/import.h"
 #include "tensor/npy.h"
 #include <stdlib.h>
 #include <string.h>
@@ -35,8 +36,28 @@ static bool is_program_path(const char *path) {
     return false;
 }
 
+/* What another tool wrote, as a neutral record. *done is false when it is no known format: then the file speaks for itself,
+ * but for a plan, which is then not measured. Programs are read as such unless a plan is asked for (analytics are MIL text). */
+static assay_status add_imported(assay_evidence_set *s, const char *role, const char *label, const char *sha, const char *path,
+                                 bool *done, assay_error *err) {
+    bool plan = assay_ends_with(role, "plan");
+    if (assay_ends_with(path, ".npy") || (is_program_path(path) && !plan) || assay_streq(role, "stderr")) return ASSAY_OK;
+    assay_json *record = NULL;
+    assay_error why;
+    assay_status st = assay_import_file(path, &record, &why);
+    *done = st == ASSAY_OK || plan;
+    if (st == ASSAY_OK) assay_evidence_add_json(s, role, label, NULL, ASSAY_ORIGIN_IMPORTED, sha, record);
+    assay_json_free(record);
+    if (st == ASSAY_E_UNSUPPORTED && plan)
+        assay_evidence_add_absent(s, ASSAY_K_PLAN, role, label, NULL, ASSAY_STATE_NOT_MEASURED, why.message);
+    return st == ASSAY_OK || st == ASSAY_E_UNSUPPORTED ? ASSAY_OK : assay_fail(err, st, "%s", why.message);
+}
+
 static assay_status add_by_suffix(assay_evidence_set *s, const char *role, const char *label, const char *sha, const char *path,
                                   assay_error *err) {
+    bool imported = false;
+    assay_status known = add_imported(s, role, label, sha, path, &imported, err);
+    if (known || imported) return known;
     if (assay_ends_with(path, ".npy")) {
         assay_own_tensor t;
         assay_status st = assay_npy_read(path, &t, err);
