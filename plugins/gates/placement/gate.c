@@ -61,6 +61,13 @@ static const assay_param params[] = {
      .min = 0,
      .max = 1e9,
      .type = ASSAY_T_INT},
+    {.name = "min_match",
+     .def = "0.95",
+     .unit = "1",
+     .help = "share of ops that plan and program must have in common for the plan to count",
+     .min = 0,
+     .max = 1,
+     .type = ASSAY_T_NUMBER},
     {.name = "fail_markers",
      .def = "[\"MILCompilerForANE error\",\"ANECCompile() FAILED\",\"ANECCompileOffline() failed\",\"Failed to build the model "
             "execution plan\",\"failed to load ANE model\",\"com.apple.appleneuralengine.compiler\"]",
@@ -95,6 +102,8 @@ static assay_status create(const assay_host *h, const assay_params *ps, void **s
     for (uint32_t i = 0; i < MARKERS_MAX && h->param(ps, "fail_markers", i, &v) == ASSAY_OK; i++)
         s->markers[s->n_markers++] = v.s;
     if (h->param(ps, "max_unknown", 0, &v) == ASSAY_OK) s->max_unknown = v.i;
+    s->min_match = h->param(ps, "min_match", 0, &v) == ASSAY_OK ? v.f : 1;
+    s->program = h->get(h->ctx, ASSAY_PROGRAM_1);
     *self = s;
     return ASSAY_OK;
 }
@@ -128,7 +137,9 @@ static void report_counts(const assay_finding *f, const counts *c, uint32_t plan
     metric(f, "plan.on_device", c->on_device, "ops");
     metric(f, "plan.unknown", c->unknown, "ops");
     metric(f, "plan.share_of_ops", c->on_ne / c->computing, "1"); /* 0/0 is undefined, not zero */
-    metric(f, "plan.share_of_cost", c->cost_on_ne / c->cost, "1");
+    metric(f, "plan.share_of_cost", c->cost_on_ne / c->cost, "1"); /* estimated by the tool that made the plan */
+    metric(f, "plan.segments", c->segments, "");
+    if (plans == 1) metric(f, "plan.transitions", c->segments > 0 ? c->segments - 1 : 0, "");
 }
 
 static void put(const assay_finding *f, const char *key, cJSON *v) {
@@ -160,11 +171,49 @@ static void add_verdict(cJSON *list, cJSON *by_label, const char *label, const c
     if (*label && !cJSON_GetObjectItemCaseSensitive(by_label, label)) cJSON_AddStringToObject(by_label, label, verdict);
 }
 
+/* Only shares of a whole model: they place no op by name, and no share replaces the rule. */
+static assay_verdict judge_other(const assay_item *it, const char *where, report *r) {
+    if (it->json && strstr(it->json, "\"placement-summary/1\"")) {
+        placement_reason(r, "no_named_ops", where, "it gives shares of whole models and places no op by name: it decides nothing");
+        return ASSAY_INCONCLUSIVE;
+    }
+    placement_invalid(r, "not_a_plan", where, "this is no compute-plan/1 document");
+    return ASSAY_INCONCLUSIVE;
+}
+
+/* Does this plan belong to the program that was meant? Asked of a single plan: those of a sweep are of other programs. */
+static void judge_match(const settings *s, const assay_evidence *ev, const assay_item *plan, report *r) {
+    assay_item program = take(ev, "program", 0);
+    if (program.state != ASSAY_OK_STATE || program.kind != ASSAY_K_PROGRAM) return;
+    placement_match m = placement_join(s->program, program.program, plan);
+    metric(r->f, "plan.match_rate", m.rate, "1");
+    metric(r->f, "plan.crossings", m.crossings, "edges");
+    if (m.rate >= s->min_match) return;
+    placement_reason(r, "poor_match", "plan", "%.3g %% of the ops are found in both plan and program, %.3g %% are needed", 100 * m.rate,
+                     100 * s->min_match);
+    placement_verdict(r, ASSAY_INCONCLUSIVE);
+}
+
+static void compare_with_previous(const assay_evidence *ev, const assay_item *plan, report *r) {
+    assay_item before = take(ev, "previous_plan", 0);
+    if (before.state != ASSAY_OK_STATE || before.kind != ASSAY_K_PLAN) return;
+    cJSON *list = cJSON_CreateArray();
+    placement_moved(&before, plan, list);
+    metric(r->f, "plan.moved", cJSON_GetArraySize(list), "ops");
+    put(r->f, "moved", list);
+}
+
+static void judge_single(const settings *s, const assay_evidence *ev, const assay_item *plan, const assay_item *control, report *r) {
+    if (control) placement_check_policy(plan, control, "plan", r);
+    judge_match(s, ev, plan, r);
+    compare_with_previous(ev, plan, r);
+}
+
 static void judge_plans(const settings *s, const assay_evidence *ev, report *r) {
     uint32_t n = ev->count(ev, "plan"), judged = 0;
     assay_item control = take(ev, "control_plan", 0);
     const assay_item *ctrl = control.state == ASSAY_OK_STATE && control.kind == ASSAY_K_PLAN ? &control : NULL;
-    cJSON *table = cJSON_CreateArray(), *verdicts = cJSON_CreateArray(), *by_label = cJSON_CreateObject();
+    cJSON *table = cJSON_CreateArray(), *verdicts = cJSON_CreateArray(), *by_label = cJSON_CreateObject(), *layers = cJSON_CreateArray();
     counts c = {0};
     bool differ = false;
     const char *first = NULL;
@@ -174,13 +223,14 @@ static void judge_plans(const settings *s, const assay_evidence *ev, report *r) 
         snprintf(where, sizeof where, n > 1 ? "plan %u%s%.60s" : "plan", i + 1, *it.label ? " " : "", it.label);
         bool here = it.state == ASSAY_OK_STATE && it.kind == ASSAY_K_PLAN, was_invalid = r->invalid;
         r->invalid = false;
-        if (it.state == ASSAY_OK_STATE && !here) placement_invalid(r, "not_a_plan", where, "this is no compute-plan/1 document");
+        if (here && n == 1) judge_single(s, ev, &it, ctrl, r);
         assay_verdict v = here                         ? placement_judge_plan(&it, ctrl, s, where, r, table)
-                          : it.state == ASSAY_OK_STATE ? ASSAY_INCONCLUSIVE
+                          : it.state == ASSAY_OK_STATE ? judge_other(&it, where, r)
                                                        : judge_absent(&it, s, where, r);
         const char *name = r->invalid ? "invalid" : placement_verdict_name(v);
         r->invalid = r->invalid || was_invalid;
         if (here) placement_count(&it, s, &c);
+        if (here) placement_flow(&it, s, &c.segments, layers);
         judged += here;
         placement_verdict(r, v);
         add_verdict(verdicts, by_label, it.label, name);
@@ -190,6 +240,7 @@ static void judge_plans(const settings *s, const assay_evidence *ev, report *r) 
     if (differ) placement_reason(r, "shape_dependent_placement", "plan", "the plans of this sweep get different verdicts");
     if (judged) report_counts(r->f, &c, n);
     put(r->f, "ops_of_interest", table);
+    put(r->f, "layers", layers);
     bool labelled = n > 1 && cJSON_GetArraySize(by_label) == (int)n;
     if (n > 1) put(r->f, "metrics:gate.verdicts", labelled ? by_label : verdicts);
     cJSON_Delete(n > 1 && labelled ? verdicts : by_label);

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-static const char *device_name(int32_t dev) {
+const char *placement_device_name(int32_t dev) {
     static const char *const names[] = {"unknown", "none", "CPU", "GPU", "NE"};
     return dev >= ASSAY_DEV_UNKNOWN && dev <= ASSAY_DEV_NE ? names[dev] : "unknown";
 }
@@ -54,7 +54,7 @@ static bool control_gets_device(const assay_item *control, const settings *s) {
 static void add_supported(cJSON *o, uint32_t set) {
     cJSON *list = set ? cJSON_AddArrayToObject(o, "supported") : cJSON_AddNullToObject(o, "supported");
     for (int32_t dev = ASSAY_DEV_CPU; set && dev <= ASSAY_DEV_NE; dev++)
-        if (set >> dev & 1) cJSON_AddItemToArray(list, cJSON_CreateString(device_name(dev)));
+        if (set >> dev & 1) cJSON_AddItemToArray(list, cJSON_CreateString(placement_device_name(dev)));
 }
 
 static void add_row(cJSON *table, const assay_op_row *row, const char *requested) {
@@ -66,7 +66,7 @@ static void add_row(cJSON *table, const assay_op_row *row, const char *requested
     else
         cJSON_AddNullToObject(o, "requested");
     add_supported(o, row->supported);
-    cJSON_AddStringToObject(o, "preferred", device_name(row->preferred));
+    cJSON_AddStringToObject(o, "preferred", placement_device_name(row->preferred));
     cJSON_AddNullToObject(o, "observed"); /* a plan anticipates; it has not seen the op run */
     if (!isnan(row->cost)) cJSON_AddNumberToObject(o, "cost_estimated", row->cost);
     cJSON_AddItemToArray(table, o);
@@ -81,7 +81,7 @@ static void not_on_device(const settings *s, const char *where, const char *type
                                           : "ne");
     placement_reason(r, code, where, "%llu of %llu %s are not preferred on %s (first: '%s' prefers %s%s)",
                      (unsigned long long)misplaced, (unsigned long long)total, type, s->device_name, first->output,
-                     device_name(first->preferred), first->supported >> s->device & 1 ? ", although it is supported" : "");
+                     placement_device_name(first->preferred), first->supported >> s->device & 1 ? ", although it is supported" : "");
 }
 
 /* One op type. Preferred elsewhere kills; unknown kills only where the control shows that the device could be had. */
@@ -129,6 +129,7 @@ assay_verdict placement_judge_plan(const assay_item *plan, const assay_item *con
     const char *requested = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(doc, "requested_units"));
     for (uint64_t i = 0; i < plan->row_count; i++)
         if (of_interest(s, plan->rows[i].type)) add_row(table, &plan->rows[i], requested);
+    if (s->device == ASSAY_DEV_NE) placement_refusals(doc, where, r);
     cJSON_Delete(doc);
     if (c.unknown == c.computing && !placed) {
         placement_reason(r, "no_device_usage", where,

@@ -190,6 +190,87 @@ static void M45_a_crashed_probe_is_invalid(void) {
     expect(run("{\"exit_code\":1,\"signal\":null}", "usage"), "invalid probe_crashed");
 }
 
+/* ---- two plans, a plan and its program, the way from op to op */
+#define PLAN_FOR(units, ops) "{\"schema\":\"compute-plan/1\",\"requested_units\":\"" units "\",\"operations\":[" ops "]}"
+#define LINEAR(name, dev) OP("ios18.linear", name, dev, "0.25")
+#define WANT_LINEAR "{\"op_of_interest\":\"linear\"}"
+
+/* M40_yes M43_yes: one policy in two spellings. M40_no: another one. */
+static void plans_of_one_policy_only(void) {
+    const char *ours = PLAN_FOR("cpuAndNeuralEngine", LINEAR("q", "\"NE\""));
+    expect(one(ours, PLAN_FOR("CPU_AND_NE", LINEAR("q", "\"NE\"")), WANT_LINEAR), "pass");
+    expect(one(ours, PLAN_FOR("ALL", LINEAR("q", "\"NE\"")), WANT_LINEAR), "invalid policies_differ");
+}
+
+static void a_layer_has_segments_and_transitions(void) {
+    assay_json *v = one(PLAN(LINEAR("layers_0_q", "\"NE\"") "," LINEAR("layers_0_k", "\"NE\"") "," OP("ios16.gather", "layers_1_g", "\"CPU\"", "0") ","
+                                 LINEAR("layers_1_q", "\"NE\"")), NULL, WANT_LINEAR);
+    CU_ASSERT_EQUAL(assay_json_value(assay_json_path(v, "metrics.plan.segments")), 3);
+    CU_ASSERT_EQUAL(assay_json_value(assay_json_path(v, "metrics.plan.transitions")), 2);
+    const assay_json *layers = assay_json_path(v, "details.layers");
+    CU_ASSERT_EQUAL(assay_json_len(layers), 2);
+    CU_ASSERT_EQUAL(assay_json_number(assay_json_at(layers, 0), "transitions", -1), 0);
+    CU_ASSERT_EQUAL(assay_json_number(assay_json_at(layers, 1), "transitions", -1), 1);
+    expect(v, "pass");
+}
+
+static void what_moved_and_why(void) {
+    assay_evidence_set *ev = assay_evidence_new();
+    add_text(ev, "plan", "", PLAN(LINEAR("q", "\"CPU\"") "," LINEAR("k", "\"NE\"")));
+    add_text(ev, "previous_plan", "", PLAN(LINEAR("k", "\"NE\"") "," LINEAR("q", "\"NE\"")));
+    assay_json *v = judge(ev, WANT_LINEAR);
+    const assay_json *moved = assay_json_path(v, "details.moved");
+    CU_ASSERT_EQUAL(assay_json_len(moved), 1);
+    CU_ASSERT_STRING_EQUAL(assay_json_string(assay_json_at(moved, 0), "op", ""), "q");
+    CU_ASSERT_STRING_EQUAL(assay_json_string(assay_json_at(moved, 0), "from", ""), "NE");
+    CU_ASSERT_STRING_EQUAL(assay_json_string(assay_json_at(moved, 0), "why", ""), "still supported there: the choice changed");
+    expect(v, "kill op_of_interest_not_on_ne");
+}
+
+static assay_json *beside_program(const char *plan) {
+    static const char mil[] = "program(1.3)\n{\n func main<ios18>(tensor<fp16, [1, 4]> x) {\n"
+                              "  tensor<fp16, [1, 4]> a = relu(x = x);\n  tensor<fp16, [1, 4]> b = sigmoid(x = a);\n } -> (b);\n}\n";
+    assay_evidence_set *ev = assay_evidence_new();
+    assay_program *p = NULL;
+    assay_error err = {0};
+    CU_ASSERT_EQUAL_FATAL(assay_program_parse_mil(mil, strlen(mil), "test", NULL, &p, &err), ASSAY_OK);
+    add_text(ev, "plan", "", plan);
+    assay_evidence_add_program(ev, "program", "", NULL, ASSAY_ORIGIN_IMPORTED, "", p);
+    return judge(ev, "{\"op_of_interest\":\"relu\"}");
+}
+
+#define STEP(type, name, dev) "{\"type\":\"" type "\",\"name\":\"" name "\",\"preferred\":" dev "}"
+
+/* M40_yes: joined by name, or by order and type where there are no names. M40_no: a poor match decides nothing. */
+static void a_plan_is_joined_to_its_program(void) {
+    assay_json *v = beside_program(PLAN(STEP("ios16.relu", "a", "\"NE\"") "," STEP("sigmoid", "b", "\"CPU\"")));
+    CU_ASSERT_EQUAL(assay_json_value(assay_json_path(v, "metrics.plan.match_rate")), 1);
+    CU_ASSERT_EQUAL(assay_json_value(assay_json_path(v, "metrics.plan.crossings")), 1);
+    expect(v, "pass");
+    expect(beside_program(PLAN(STEP("relu", "", "\"NE\"") "," STEP("sigmoid", "", "\"NE\""))), "pass");
+    expect(beside_program(PLAN(STEP("relu", "z", "\"NE\"") "," STEP("sigmoid", "b", "\"NE\""))), "inconclusive poor_match");
+    expect(beside_program(PLAN(STEP("relu", "", "\"NE\""))), "inconclusive poor_match");
+}
+
+static void shares_of_whole_models_decide_nothing(void) {
+    expect(one("{\"schema\":\"placement-summary/1\",\"rows\":[]}", NULL, WANT_LINEAR), "inconclusive no_named_ops");
+    expect(one("{\"schema\":\"something/1\"}", NULL, WANT_LINEAR), "invalid not_a_plan");
+}
+
+/* The two analytics files: all on the unit; and one refused op that took the whole graph with it. */
+static void analytics_name_the_op_that_was_refused(void) {
+    static const char *const files[][2] = {{"affine", "pass"}, {"argsort_w", "kill refused_by_compiler op_of_interest_not_on_ne"}};
+    const char *shared = shared_or_skip();
+    for (size_t i = 0; shared && i < 2; i++) {
+        char *path = assay_xprintf("%s/corpus/evidence/analytics-mil/%s.analytics.mil", shared, files[i][0]);
+        assay_evidence_set *ev = assay_evidence_new();
+        assay_error err;
+        CU_ASSERT_EQUAL_FATAL(assay_evidence_add_file(ev, "plan", path, &err), ASSAY_OK);
+        expect(judge(ev, "{\"op_of_interest\":\"conv\"}"), files[i][1]);
+        free(path);
+    }
+}
+
 /* ---- the case folders, each part as it stands */
 static void judge_part(const char *dir, const assay_json *part) {
     assay_evidence_set *ev = assay_evidence_new();
@@ -238,4 +319,6 @@ ASSAY_SUITE("placement", TEST(M40_preferred_ops_pass), TEST(M49_other_device_kil
             TEST(M49_unknown_kills_only_beside_a_placed_control), TEST(missing_op_is_invalid),
             TEST(missing_cost_leaves_the_share_undefined), TEST(sweep_reports_each_plan), TEST(absent_evidence_is_not_measured),
             TEST(a_plan_needs_named_ops), TEST(exit_code_zero_proves_nothing), TEST(M45_a_crashed_probe_is_invalid),
-            TEST(case_folders_get_their_verdicts), TEST(tear_down))
+            TEST(plans_of_one_policy_only), TEST(a_layer_has_segments_and_transitions), TEST(what_moved_and_why),
+            TEST(a_plan_is_joined_to_its_program), TEST(shares_of_whole_models_decide_nothing),
+            TEST(analytics_name_the_op_that_was_refused), TEST(case_folders_get_their_verdicts), TEST(tear_down))
