@@ -35,11 +35,11 @@ static bool is_needed(const assay_json *claim, const char *gate) {
 
 /* Programs are files, the same on every machine; the reference may be computed anywhere. Everything else has to be the target's
  * own. */
-static void see_item(const assay_json *e, seen *s) {
+static void see_item(const assay_json *e, bool runtime, seen *s) {
     if (is(e, "kind", "program") || is(e, "role", "reference")) return;
     s->output |= is(e, "kind", "output");
     s->plan |= is(e, "kind", "plan");
-    s->record |= is(e, "kind", "record");
+    s->record |= runtime && is(e, "kind", "record"); /* no other gate ties records to the time of the predictions */
     if (is(e, "origin", "device") || is(e, "origin", "imported"))
         s->own = true;
     else
@@ -51,7 +51,8 @@ static seen see(const assay_json *receipt, const assay_json *claim) {
     for (const assay_json *g = assay_json_first(assay_json_get(receipt, "gates")); g; g = assay_json_next(g)) {
         if (!is_needed(claim, str(g, "gate")) || !is(g, "printed", "pass")) continue;
         s.passed = true;
-        for (const assay_json *e = assay_json_first(assay_json_get(g, "evidence")); e; e = assay_json_next(e)) see_item(e, &s);
+        for (const assay_json *e = assay_json_first(assay_json_get(g, "evidence")); e; e = assay_json_next(e))
+            see_item(e, is(g, "gate", "corroboration"), &s);
     }
     return s;
 }

@@ -13,7 +13,7 @@ static assay_json *parse(const char *text) {
 }
 
 /* The variable parts of a receipt with one claim and one passed gate. */
-typedef struct small { const char *framework, *identity, *evidence, *fate, *class_; bool unsealed, invalid; } small;
+typedef struct small { const char *framework, *identity, *evidence, *fate, *class_, *gate; bool unsealed, invalid; } small;
 
 #define MINI "{\"os.build\":\"24G720\",\"os.version\":\"15.7.7\",\"chip\":\"M1\",\"hardware.model\":\"Macmini9,1\",\"compiled.sha256\":\"ab\"}"
 #define OUTPUT(origin) "{\"role\":\"candidate\",\"kind\":\"output\",\"origin\":\"" origin "\"}"
@@ -24,12 +24,13 @@ typedef struct small { const char *framework, *identity, *evidence, *fate, *clas
 static assay_json *promote(small s) {
     static const char format[] = "{\"experiment\":\"e\",\"sealed\":%s,\"validity\":{\"valid\":%s},\"target\":{\"framework\":\"%s\"},\"scripts\":[1],"
                                  "\"arms\":[{\"role\":\"candidate\",\"tree\":\"0123456789abcdef\"}],\"identity\":[%s],"
-                                 "\"gates\":[{\"gate\":\"g\",\"printed\":\"pass\",\"evidence\":[%s]}],"
-                                 "\"claims\":[{\"id\":\"c\",\"text\":\"it holds\",\"needs\":[\"g\"],\"fate\":\"%s\",\"class\":\"%s\"}]}";
+                                 "\"gates\":[{\"gate\":\"%s\",\"printed\":\"pass\",\"evidence\":[%s]}],"
+                                 "\"claims\":[{\"id\":\"c\",\"text\":\"it holds\",\"needs\":[\"%s\"],\"fate\":\"%s\",\"class\":\"%s\"}]}";
     assay_json *frameworks = NULL;
     CU_ASSERT_EQUAL_FATAL(assay_json_read_file(ASSAY_SOURCE_DIR "/scripts/data/frameworks.json", &frameworks, NULL), ASSAY_OK);
+    const char *gate = s.gate ? s.gate : "g";
     char *text = assay_xprintf(format, s.unsealed ? "false" : "true", s.invalid ? "false" : "true", s.framework ? s.framework : "coreml",
-                               s.identity ? s.identity : MINI, s.evidence, s.fate ? s.fate : "confirmed", s.class_ ? s.class_ : "model");
+                               s.identity ? s.identity : MINI, gate, s.evidence, gate, s.fate ? s.fate : "confirmed", s.class_ ? s.class_ : "model");
     assay_json *receipt = parse(text), *p = assay_promote(receipt, frameworks);
     assay_json_free(receipt);
     assay_json_free(frameworks);
@@ -68,6 +69,13 @@ static void M40_yes_M44_yes_a_plan_is_capped_at_level_4(void) {
     expect((small){.evidence = PLAN("device")}, "4 promoted");
     CU_ASSERT(says((small){.evidence = PLAN("device")}, "says nothing of correctness"));
     expect((small){.evidence = PLAN("simulated")}, "rehearsal");
+}
+
+static void M41_yes_M41_no_only_corroborated_records_carry_level_5(void) {
+    static const char record[] = "{\"role\":\"rails\",\"kind\":\"record\",\"origin\":\"imported\"}";
+    expect((small){.evidence = record, .gate = "corroboration"}, "5 promoted");
+    CU_ASSERT(says((small){.evidence = record, .gate = "corroboration"}, "corroborated while it ran"));
+    expect((small){.evidence = record, .gate = "placement"}, "3 promoted");
 }
 
 static void M42_yes_M42_no_outputs_of_the_device_carry_level_6(void) {
@@ -134,6 +142,6 @@ static void M75_speed_with_drift_needs_a_transcript_and_a_policy(void) {
     CU_ASSERT_STRING_EQUAL(speed("kill", ",{\"gate\":\"transcript\",\"printed\":\"pass\",\"params\":{\"policy\":\"p\"}}"), "");
 }
 
-ASSAY_SUITE("promote", TEST(M75_speed_with_drift_needs_a_transcript_and_a_policy), TEST(M38_yes_program_files_carry_level_2), TEST(M40_yes_M44_yes_a_plan_is_capped_at_level_4), TEST(M42_yes_M42_no_outputs_of_the_device_carry_level_6),
+ASSAY_SUITE("promote", TEST(M75_speed_with_drift_needs_a_transcript_and_a_policy), TEST(M38_yes_program_files_carry_level_2), TEST(M40_yes_M44_yes_a_plan_is_capped_at_level_4), TEST(M41_yes_M41_no_only_corroborated_records_carry_level_5), TEST(M42_yes_M42_no_outputs_of_the_device_carry_level_6),
             TEST(simulated_and_mixed_evidence_is_refused), TEST(M51_no_a_machine_has_a_build_and_a_chip), TEST(M54_yes_M54_no_stand_ins_make_a_probe),
             TEST(evidence_from_before_the_framework_is_refused), TEST(what_is_not_confirmed_or_not_sealed_is_refused))
