@@ -38,7 +38,6 @@ static void word_section(const assay_word *w, const char *level) {
     }
     if (w->positional) printf(" Positional values: %s.", w->positional);
     if (w->flags & ASSAY_WORD_OPEN) fputs(" Further fields: the gate's own parameters ([gates](gates/README.md)).", stdout);
-    if (w->flags & ASSAY_WORD_LATER) fputs(" Known and checked; this version does not carry it out and says so.", stdout);
     fputs("\n\n| field | type | default | meaning |\n| --- | --- | --- | --- |\n", stdout);
     for (const assay_word_field *f = w->fields; f->name; f++) field_row(f);
     for (const assay_word_field *f = w->fields; f->name; f++)

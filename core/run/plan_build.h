@@ -24,6 +24,8 @@ assay_status assay_plan_build_perturbed(assay_plan_build *b, const char *fixture
 assay_status assay_plan_build_gates(assay_plan_build *b, assay_error *err);
 /* scripts/: every Lua file used, as used. */
 assay_status assay_plan_build_scripts(assay_plan_build *b, assay_error *err);
+/* follows.c: the earlier receipt and the verdicts it must hold; adds its digest, verdict and standing to the plan. */
+assay_status assay_plan_build_follows(assay_plan_build *b, assay_error *err);
 /* Moves a large file to objects/<sha256> and leaves a hard link; a file system without links keeps the file. */
 assay_status assay_plan_store_object(const char *run_dir, const char *path, char sha256[65], assay_error *err);
 #endif

@@ -88,7 +88,8 @@ static void start_plan(assay_plan_build *b) {
 
 static assay_status materialise(assay_plan_build *b, assay_error *err) {
     start_plan(b);
-    assay_status st = assay_plan_build_arms(b, err);
+    assay_status st = assay_plan_build_follows(b, err);
+    if (st == ASSAY_OK) st = assay_plan_build_arms(b, err);
     if (st == ASSAY_OK) st = assay_plan_build_fixtures(b, err);
     if (st == ASSAY_OK) st = assay_plan_build_reference(b, err);
     if (st == ASSAY_OK) st = assay_plan_build_scripts(b, err);

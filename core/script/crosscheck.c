@@ -294,12 +294,12 @@ void assay_script_crosscheck(lua_State *L, int list) {
     collect(c, &c->claims, "claim", "id", true);
     check_once(c, "weights");
     check_once(c, "reference");
+    check_once(c, "sweep");
+    check_once(c, "follows");
     for (lua_Integer i = 1, n = (lua_Integer)lua_rawlen(L, c->list); i <= n; i++) {
         lua_rawgeti(L, c->list, i);
         int item = lua_gettop(L);
         const assay_word *w = assay_lua_word_at(L, item);
-        if (w->flags & ASSAY_WORD_LATER)
-            assay_lua_fail(L, ASSAY_E_UNSUPPORTED, assay_lua_stamp_at(L, item), "%s: the word is known and checked, but this version of assay does not run it yet", w->name);
         check_references(c, item);
         if (strcmp(w->name, "arm") == 0) check_like(c, item);
         if (strcmp(w->name, "gate") == 0 && assay_script_of(L)->registry) check_gate(c, item);

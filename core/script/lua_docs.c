@@ -12,7 +12,6 @@ static assay_json *word_json(const assay_word *w) {
     if (w->one_of) assay_json_set_string(j, "one_of", w->one_of);
     if (w->positional) assay_json_set_string(j, "positional", w->positional);
     assay_json_set_bool(j, "open", w->flags & ASSAY_WORD_OPEN);
-    assay_json_set_bool(j, "later", w->flags & ASSAY_WORD_LATER);
     assay_json *fields = assay_json_set(j, "fields", assay_json_array());
     for (const assay_word_field *f = w->fields; f->name; f++) assay_json_append(fields, field_json(f));
     return j;

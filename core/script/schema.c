@@ -111,12 +111,12 @@ static const assay_word_field compare_fields[] = {
     { NULL, 0, 0, NULL, NULL, NULL, NULL, NULL } };
 
 static const assay_word_field sweep_fields[] = {
-    { "axes", ASSAY_W_DATA, REQ, NULL, NULL, NULL, "table NAME = list of values", NULL },
+    { "axes", ASSAY_W_DATA, REQ, NULL, NULL, NULL, "table NAME = list of values; NAME is an option of the script, or opset, precision, compute_units", NULL },
     { NULL, 0, 0, NULL, NULL, NULL, NULL, NULL } };
 
 static const assay_word_field follows_fields[] = {
-    { "receipt", ASSAY_W_STRING, REQ, NULL, NULL, NULL, "receipt of the earlier experiment", NULL },
-    { "needs", ASSAY_W_DATA, 0, NULL, NULL, NULL, "table GATE = verdict it must have had", NULL },
+    { "receipt", ASSAY_W_STRING, REQ, NULL, NULL, NULL, "receipt.<host>.json of the earlier experiment, relative to the script", NULL },
+    { "needs", ASSAY_W_DATA, 0, NULL, NULL, NULL, "table GATE = verdict that the last gate of that name must have had", NULL },
     { NULL, 0, 0, NULL, NULL, NULL, NULL, NULL } };
 
 static const assay_word_field gate_type_fields[] = {
@@ -139,8 +139,8 @@ static const assay_word arm_word = { "arm", "One variant of the graph.", arm_fie
 static const assay_word gate_word = { "gate", "A question with an answer rule; further fields are the gate's own parameters.", gate_fields, "use", NULL, NULL, ASSAY_WORD_OPEN };
 static const assay_word kill_word = { "kill", "A figure that refutes the experiment or one claim: data, never a function.", kill_fields, "gate", "at_most|at_least|equals", NULL, 0 };
 static const assay_word compare_word = { "compare", "Arm against arm where neither is the control.", compare_fields, NULL, NULL, "two arms", 0 };
-static const assay_word sweep_word = { "sweep", "The experiment once per point.", sweep_fields, NULL, NULL, NULL, ASSAY_WORD_LATER };
-static const assay_word follows_word = { "follows", "Starts only from the stated outcome of an earlier experiment.", follows_fields, NULL, NULL, NULL, ASSAY_WORD_LATER };
+static const assay_word sweep_word = { "sweep", "The experiment once per point.", sweep_fields, NULL, NULL, NULL, 0 };
+static const assay_word follows_word = { "follows", "Starts only from the stated outcome of an earlier experiment.", follows_fields, NULL, NULL, NULL, 0 };
 
 static const assay_word gate_type_word = { "gate_type", "A gate written in Lua: one file of its own that returns this.", gate_type_fields, "name", NULL, NULL, ASSAY_WORD_GATE };
 

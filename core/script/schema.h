@@ -17,7 +17,6 @@ enum { ASSAY_W_STRING = 1, ASSAY_W_NAME, ASSAY_W_NUMBER, ASSAY_W_INTEGER, ASSAY_
 enum { ASSAY_W_REQUIRED = 1 };
 enum { ASSAY_WORD_OPEN = 1,                      /* further fields are checked elsewhere (parameters of a gate) */
        ASSAY_WORD_NESTED = 2,                    /* a table inside a word, no constructor of its own */
-       ASSAY_WORD_LATER = 4,                     /* known, checked, not executed by this version */
        ASSAY_WORD_GATE = 8 };                    /* stands in a gate's own file, not in an experiment */
 
 typedef struct assay_word_field {                /* a table of these ends with name NULL */

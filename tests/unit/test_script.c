@@ -157,10 +157,10 @@ static void lists_nest_and_strays_are_told(void) {
     expect_error("return 3", ASSAY_E_INPUT, "the script must end with `return experiment { ... }`, it returned number");
 }
 
-static void later_words_say_so(void) {
-    expect_error(with("  sweep { axes = { S = { 1, 2 } } },"), ASSAY_E_UNSUPPORTED, "whisper.lua:4: sweep: the word is known and checked, but this version of assay does not run it yet");
+static void a_sweep_and_an_earlier_run_are_words_of_their_own(void) {
     expect_error(with("  sweep { axis = { S = { 1, 2 } } },"), ASSAY_E_INPUT, "sweep: unknown field 'axis' (did you mean 'axes'?)");
-    expect_error(with("  follows { receipt = 'r.json' },"), ASSAY_E_UNSUPPORTED, "follows: the word is known");
+    expect_error(with("  follows { receit = 'r.json' },"), ASSAY_E_INPUT, "follows: unknown field 'receit' (did you mean 'receipt'?)");
+    expect_error(with("  sweep { axes = { S = { 1 } } }, sweep { axes = { S = { 1 } } },"), ASSAY_E_INPUT, "sweep: an experiment has one");
 }
 
 static void missing_files_are_named(void) {
@@ -263,5 +263,5 @@ static void perturbations_change_one_token_and_leave_the_fixture(void) {
 
 ASSAY_SUITE("script", TEST(describes_the_main_experiment), TEST(options_come_from_the_command_line), TEST(makes_arms_and_fixtures),
             TEST(unknown_field_names_line_arm_and_suggestion), TEST(gate_parameters_are_checked_against_the_gate), TEST(names_refer_to_what_is_there),
-            TEST(lists_nest_and_strays_are_told), TEST(later_words_say_so), TEST(missing_files_are_named), TEST(options_are_checked),
+            TEST(lists_nest_and_strays_are_told), TEST(a_sweep_and_an_earlier_run_are_words_of_their_own), TEST(missing_files_are_named), TEST(options_are_checked),
             TEST(failing_arms_name_arm_and_line), TEST(fixtures_that_do_not_fit_are_refused), TEST(perturbations_change_one_token_and_leave_the_fixture))

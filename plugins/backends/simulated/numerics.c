@@ -122,10 +122,11 @@ static assay_status store_outputs(assay_eval *ev, const assay_sim_numerics *u, b
 
 /* ---- the op */
 
-static assay_sim_attention how_to_attend(const assay_sim_run *run, const assay_sim_op *o, const assay_sim_numerics *u) {
+static assay_sim_attention how_to_attend(const assay_sim_run *run, const assay_sim_op *o, const assay_sim_numerics *u, bool fp16) {
     assay_sim_attention h = {.n = *u, .uniform = assay_sim_has_fault(run, o, "uniform"), .scale_twice = assay_sim_has_fault(run, o, "scale_twice"),
                              .no_scale = assay_sim_has_fault(run, o, "no_scale"), .mask_transposed = assay_sim_has_fault(run, o, "mask_transposed"),
                              .ignore_mask = assay_sim_has_fault(run, o, "ignore_mask")};
+    if (!fp16 && !u->store_f16) h.n.order = ASSAY_SIM_FLASH;         /* what is stored in between is stored as declared: not rounded */
     if (assay_sim_has_fault(run, o, "fp16_accumulate")) h.n.accumulate_f16 = true;
     if (assay_sim_has_fault(run, o, "noshift")) h.n.softmax = ASSAY_SIM_NOSHIFT;
     return h;
@@ -139,7 +140,7 @@ assay_status assay_sim_around(void *ctx, assay_eval *ev, assay_status (*kernel)(
     bool mac = sums_products(ev->op);
     stand_in kept[INPUTS_MAX];
     uint32_t n = 0;
-    assay_sim_attention how = how_to_attend(run, o, u);
+    assay_sim_attention how = how_to_attend(run, o, u, ev->n_out && ev->out_dtypes[0] == ASSAY_F16);
     const assay_kernels *before = ev->k;
     assay_status st = read_inputs(ev, u, mac, kept, &n, err);
     ev->k = assay_sim_kernels(before, &how);
