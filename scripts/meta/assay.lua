@@ -124,14 +124,14 @@ function compare(t) end
 
 ---The experiment once per point.
 ---@class assay.Sweep
----@field axes table table NAME = list of values
+---@field axes table table NAME = list of values; NAME is an option of the script, or opset, precision, compute_units
 ---@param t assay.Sweep
 function sweep(t) end
 
 ---Starts only from the stated outcome of an earlier experiment.
 ---@class assay.Follows
----@field receipt string receipt of the earlier experiment
----@field needs? table table GATE = verdict it must have had
+---@field receipt string receipt.<host>.json of the earlier experiment, relative to the script
+---@field needs? table table GATE = verdict that the last gate of that name must have had
 ---@param t assay.Follows
 function follows(t) end
 
