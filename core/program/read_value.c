@@ -102,11 +102,15 @@ static const assay_mil_type *unpack_type(assay_reader *r, const ProtobufCBinaryD
 /* A type whose bytes stood here before is used again. */
 const assay_mil_type *assay_read_type(assay_reader *r, const ProtobufCBinaryData *packed) {
     uint32_t h = 0;
+    if (!packed->len) {                          /* absent: its data is NULL */
+        assay_fail(r->err, ASSAY_E_TYPE, "a value has no type");
+        return NULL;
+    }
     for (size_t i = 0; i < packed->len; i++) h = h * 31 + packed->data[i];
     assay_seen_type *slot = &r->types[(h ^ h >> 8) & 255];
     if (slot->type && slot->len == packed->len && !memcmp(slot->bytes, packed->data, packed->len)) return slot->type;
     const assay_mil_type *t = unpack_type(r, packed);
-    if (t) *slot = (assay_seen_type){ t, packed->len ? assay_arena_copy(r->p->arena, packed->data, packed->len) : "", packed->len };
+    if (t) *slot = (assay_seen_type){ t, assay_arena_copy(r->p->arena, packed->data, packed->len), packed->len };
     return t;
 }
 

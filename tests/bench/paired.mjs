@@ -50,18 +50,21 @@ const groups = [
   ["whole, explicit", "whole_explicit", ["whole_explicit"]],
   ["program, fused", "program_fused", ["whole_attention", "whole_mha"]],
   ["program, explicit", "program_explicit", ["whole_explicit"]],
+  ["MiniLM, S = 128", "minilm", ["minilm"]],
 ];
 
 async function measure(threads) {
-  const ours = await new Contender("assay", [bench, String(threads), "serve"], threads).start(), peers = [];
+  const ours = [await new Contender("assay", [bench, String(threads), "serve"], threads).start(),
+    await new Contender("assay", [join(dirname(bench), "bench_minilm"), data, String(threads)], threads).start()], peers = [];
   if (modules !== "-") peers.push(await new Contender("onnxruntime", [process.execPath, join(here, "peer_ort.mjs"), modules, data, String(threads)], threads).start());
   if (dnnl !== "-") peers.push(await new Contender("oneDNN", [dnnl, data], threads).start());
   for (const p of peers) await p.check();
   console.log(`\n${threads} thread(s), ${rounds} rounds in turns; ratio = ours / theirs, median of rounds (quartiles); below 1: ours is faster`);
   console.log("part                 ours ms   peer                                   ms   ratio");
   for (const [title, mine, theirs] of groups) {
-    if (!ours.parts.includes(mine)) continue;                // programs need a planned run
-    const runs = [{ who: ours, part: mine, ms: [] }];
+    const own = ours.find((c) => c.parts.includes(mine));
+    if (!own) continue;                                     // programs need a planned run
+    const runs = [{ who: own, part: mine, ms: [] }];
     for (const who of peers) for (const part of theirs) if (who.parts.includes(part)) runs.push({ who, part, ms: [] });
     for (let r = 0; r < rounds; r++) {
       for (const run of r % 2 ? [...runs].reverse() : runs) {
@@ -76,7 +79,7 @@ async function measure(threads) {
         + `${quantile(ratio, 0.5).toFixed(3)} (${quantile(ratio, 0.25).toFixed(3)} to ${quantile(ratio, 0.75).toFixed(3)})`);
     }
   }
-  for (const c of [ours, ...peers]) c.child.stdin.end();
+  for (const c of [...ours, ...peers]) c.child.stdin.end();
 }
 
 for (const threads of threadCounts) await measure(Number(threads));

@@ -55,9 +55,39 @@ const graphs = {
   whole_explicit: () => model([...linears, ...heads, ...core], [...weights, scale, shape], { x: BSD }, { out: BHSE }),
 };
 
+// The encoder of bench_minilm.c from the same numbers, in the same order.
+const MINI = { layers: 6, S: 128, D: 384, H: 12, F: 1536 };
+function minilm() {
+  const { S, D, H, F } = MINI, all = read("minilm"), nodes = [], tensors = [
+    tensor("split", [4], BigInt64Array.of(1n, BigInt(S), BigInt(H), BigInt(D / H))), tensor("joined", [3], BigInt64Array.of(1n, BigInt(S), BigInt(D))),
+    tensor("root", [], Float32Array.of(1 / Math.sqrt(D / H)))];
+  let at = 0, n = 0;
+  const take = (dims) => { const size = dims.reduce((a, b) => a * b, 1); at += size; return all.subarray(at - size, at); };
+  const add = (op, inputs, attributes) => { nodes.push(node(op, inputs, [`v${++n}`], attributes)); return `v${n}`; };
+  const constant = (dims, data = take(dims)) => { tensors.push(tensor(`c${++n}`, dims, data)); return `c${n}`; };
+  const linear = (x, out, into) => {                         // ours holds [out, in], MatMul wants [in, out]
+    const w = take([out, into]), turned = new Float32Array(w.length);
+    for (let i = 0; i < out; i++) for (let j = 0; j < into; j++) turned[j * out + i] = w[i * into + j];
+    return add("Add", [add("MatMul", [x, constant([into, out], turned)]), constant([out])]);
+  };
+  const head = (x, perm) => add("Transpose", [add("Reshape", [linear(x, D, D), "split"])], { perm });
+  const norm = (x, y) => { const sum = add("Add", [x, y]); return add("LayerNormalization", [sum, constant([D]), constant([D])]); };
+  let x = "x";
+  for (let i = 0; i < MINI.layers; i++) {
+    const q = head(x, [0, 2, 1, 3]), k = head(x, [0, 2, 3, 1]), v = head(x, [0, 2, 1, 3]);
+    const p = add("Softmax", [add("Mul", [add("MatMul", [q, k]), "root"])], { axis: 3 });
+    const mixed = add("Reshape", [add("Transpose", [add("MatMul", [p, v])], { perm: [0, 2, 1, 3] }), "joined"]);
+    x = norm(x, linear(mixed, D, D));
+    x = norm(x, linear(add("Gelu", [linear(x, F, D)], { domain: "com.microsoft" }), D, F));
+  }
+  nodes.push(node("Identity", [x], ["out"]));
+  return model(nodes, tensors, { x: [1, S, D] }, { out: [1, S, D] });
+}
+graphs.minilm = minilm;
+
 const t = (a, dims) => new ort.Tensor("float32", a, dims);
 const q = read("q"), k = read("k"), v = read("v"), ref = read("ref"), refBSD = joinHeads(ref);
-const feeds = (name) => name.startsWith("whole") || name === "linears" ? { x: t(read("x"), BSD) }
+const feeds = (name) => name === "minilm" ? { x: t(read("minilm_x"), [1, MINI.S, MINI.D]) } : name.startsWith("whole") || name === "linears" ? { x: t(read("x"), BSD) }
   : name === "attention_mha" ? { q: t(joinHeads(q), BSD), k: t(joinHeads(k), BSD), v: t(joinHeads(v), BSD) }
   : { qh: t(q, BHSE), k0: t(k, BHSE), vh: t(v, BHSE) };
 
@@ -76,7 +106,7 @@ for (const name of Object.keys(graphs)) {
 console.log("ready " + Object.keys(ready).join(" "));
 
 async function check(name) {
-  const { out } = await ready[name].session.run(ready[name].feed), want = out.dims.length === 4 ? ref : refBSD;
+  const { out } = await ready[name].session.run(ready[name].feed), want = name === "minilm" ? read("minilm_ref") : out.dims.length === 4 ? ref : refBSD;
   return out.data.reduce((worst, x, i) => Math.max(worst, Math.abs(x - want[i])), 0);
 }
 for await (const line of createInterface({ input: process.stdin })) {

@@ -59,6 +59,7 @@ modules=$(onnxruntime)
 dnnl=$(onednn)
 if command -v node >/dev/null && [ "$modules$dnnl" != "--" ]; then
     "$build/bench/bench_kernels" dump "$peers/data"
+    "$build/bench/bench_minilm" "$peers/data" dump
     node "$here/paired.mjs" "$rounds" "$build/bench/bench_kernels" "$modules" "$dnnl" "$peers/data" $threads
 fi
 
