@@ -78,7 +78,7 @@ static assay_status check_head(blob_file *f, assay_arena *a, assay_error *err) {
     if (got < RECORD) return assay_fail(err, ASSAY_E_INPUT, "%s: %lld bytes are too few for a weight file", f->path, (long long)got);
     f->count = u32_at(head);
     f->version = u32_at(head + 4);
-    if (f->version == 1) return assay_fail(err, ASSAY_E_UNSUPPORTED, "%s: weight file of version 1 (the older Espresso format); only version 2 is read", f->path);
+    if (f->version == 1) return assay_fail(err, ASSAY_E_UNSUPPORTED, "%s: weight file of version 1 (the older Espresso format); only version 2 is read: convert the model again with coremltools 5 or later", f->path);
     if (f->version != 2) return assay_fail(err, ASSAY_E_INPUT, "%s: weight file of version %u; only version 2 is read", f->path, f->version);
     return ASSAY_OK;
 }

@@ -15,15 +15,18 @@ static int32_t array_code(int32_t dtype) {
     }
 }
 
+static Mil__SizeRange *encode_range(assay_encoder *e, const int64_t range[2]) {
+    Mil__SizeRange *m = ASSAY_MSG(e, SizeRange, MIL__SIZE_RANGE__INIT);
+    m->lower = (uint64_t)range[0];
+    m->upper = range[1];
+    return m;
+}
+
 static Mil__ShapeRange *encode_ranges(assay_encoder *e, const assay_feature *f) {
     Mil__ShapeRange *m = ASSAY_MSG(e, ShapeRange, MIL__SHAPE_RANGE__INIT);
     m->n_sizes = f->n_ranges;
     m->sizes = assay_arena_alloc(e->arena, (f->n_ranges + 1) * sizeof *m->sizes);
-    for (uint32_t i = 0; i < f->n_ranges; i++) {
-        m->sizes[i] = ASSAY_MSG(e, SizeRange, MIL__SIZE_RANGE__INIT);
-        m->sizes[i]->lower = (uint64_t)f->ranges[i][0];
-        m->sizes[i]->upper = f->ranges[i][1];
-    }
+    for (uint32_t i = 0; i < f->n_ranges; i++) m->sizes[i] = encode_range(e, f->ranges[i]);
     return m;
 }
 
@@ -57,11 +60,32 @@ static Mil__ArrayFeature *encode_array(assay_encoder *e, const assay_feature *f,
     return m;
 }
 
+static Mil__ImageSizes *encode_sizes(assay_encoder *e, const assay_feature *f) {
+    Mil__ImageSizes *m = ASSAY_MSG(e, ImageSizes, MIL__IMAGE_SIZES__INIT);
+    m->n_sizes = f->n_shapes;
+    m->sizes = assay_arena_alloc(e->arena, (f->n_shapes + 1) * sizeof *m->sizes);
+    for (uint32_t i = 0; i < f->n_shapes; i++) {
+        m->sizes[i] = ASSAY_MSG(e, ImageSize, MIL__IMAGE_SIZE__INIT);
+        m->sizes[i]->width = (uint64_t)f->shapes[i][0];
+        m->sizes[i]->height = (uint64_t)f->shapes[i][1];
+    }
+    return m;
+}
+
 static Mil__ImageFeature *encode_image(assay_encoder *e, const assay_feature *f) {
     Mil__ImageFeature *m = ASSAY_MSG(e, ImageFeature, MIL__IMAGE_FEATURE__INIT);
     m->width = f->width;
     m->height = f->height;
     m->color_space = f->color_space;
+    if (f->flexible == 1) {
+        m->flexible_case = MIL__IMAGE_FEATURE__FLEXIBLE_RANGE;
+        m->range = ASSAY_MSG(e, ImageRange, MIL__IMAGE_RANGE__INIT);
+        m->range->width = encode_range(e, f->ranges[0]);
+        m->range->height = encode_range(e, f->ranges[1]);
+    } else if (f->flexible == 2) {
+        m->flexible_case = MIL__IMAGE_FEATURE__FLEXIBLE_ENUMERATED;
+        m->enumerated = encode_sizes(e, f);
+    }
     return m;
 }
 

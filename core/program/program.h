@@ -90,7 +90,7 @@ typedef struct assay_feature {
     int64_t width, height; int32_t color_space;  /* IMAGE */
     bool dict_int64;                             /* DICT: keys are int64, else strings */
     int32_t flexible;                            /* 0 fixed, 1 ranges, 2 enumerated */
-    int64_t (*ranges)[2]; uint32_t n_ranges;     /* lower, upper (-1 = none), per axis */
+    int64_t (*ranges)[2]; uint32_t n_ranges;     /* lower, upper (-1 = none), per axis; IMAGE: of width, of height */
     int64_t (*shapes)[ASSAY_RANK_MAX]; uint32_t n_shapes;
 } assay_feature;
 typedef struct assay_signature {                 /* description of one function */

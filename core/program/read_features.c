@@ -21,16 +21,20 @@ static assay_status read_shape(assay_reader *r, const int64_t *shape, size_t n, 
     return ASSAY_OK;
 }
 
+static int64_t clamped(uint64_t n) { return n > INT64_MAX ? INT64_MAX : (int64_t)n; }
+
+static void read_range(const Mil__SizeRange *m, int64_t out[2]) {
+    out[0] = m ? clamped(m->lower) : 0;
+    out[1] = !m ? 0 : m->upper < 0 ? -1 : m->upper;   /* negative: no bound */
+}
+
 static assay_status read_ranges(assay_reader *r, const Mil__ShapeRange *range, assay_feature *f) {
     size_t n = range->n_sizes;
     if (n > ASSAY_RANK_MAX) return assay_fail(r->err, ASSAY_E_UNSUPPORTED, "shape ranges of rank %zu; at most %d is read", n, ASSAY_RANK_MAX);
     f->flexible = 1;
     f->n_ranges = (uint32_t)n;
     f->ranges = assay_arena_alloc(r->p->arena, (n + 1) * sizeof *f->ranges);
-    for (size_t i = 0; i < n; i++) {
-        f->ranges[i][0] = range->sizes[i]->lower > INT64_MAX ? INT64_MAX : (int64_t)range->sizes[i]->lower;
-        f->ranges[i][1] = range->sizes[i]->upper < 0 ? -1 : range->sizes[i]->upper;
-    }
+    for (size_t i = 0; i < n; i++) read_range(range->sizes[i], f->ranges[i]);
     return ASSAY_OK;
 }
 
@@ -57,11 +61,26 @@ static assay_status read_array(assay_reader *r, const Mil__ArrayFeature *a, assa
     return s ? s : read_shape(r, a->shape, a->n_shape, f->shape, &f->rank);
 }
 
-static void read_image(const Mil__ImageFeature *m, assay_feature *f) {
+/* Sizes of an image are its width and height, as two ranges or as shapes of two. */
+static void read_image(assay_reader *r, const Mil__ImageFeature *m, assay_feature *f) {
     f->width = m->width;
     f->height = m->height;
     f->color_space = m->color_space;
-    f->flexible = m->flexible_case == MIL__IMAGE_FEATURE__FLEXIBLE_RANGE ? 1 : m->flexible_case == MIL__IMAGE_FEATURE__FLEXIBLE_ENUMERATED ? 2 : 0;
+    if (m->flexible_case == MIL__IMAGE_FEATURE__FLEXIBLE_RANGE) {
+        f->flexible = 1;
+        f->n_ranges = 2;
+        f->ranges = assay_arena_alloc(r->p->arena, 2 * sizeof *f->ranges);
+        read_range(m->range->width, f->ranges[0]);
+        read_range(m->range->height, f->ranges[1]);
+    } else if (m->flexible_case == MIL__IMAGE_FEATURE__FLEXIBLE_ENUMERATED) {
+        f->flexible = 2;
+        f->n_shapes = (uint32_t)m->enumerated->n_sizes;
+        f->shapes = assay_arena_alloc(r->p->arena, (f->n_shapes + 1) * sizeof *f->shapes);
+        for (uint32_t i = 0; i < f->n_shapes; i++) {
+            f->shapes[i][0] = clamped(m->enumerated->sizes[i]->width);
+            f->shapes[i][1] = clamped(m->enumerated->sizes[i]->height);
+        }
+    }
 }
 
 static assay_status read_feature(assay_reader *r, const Mil__Feature *m, assay_feature *f) {
@@ -73,7 +92,7 @@ static assay_status read_feature(assay_reader *r, const Mil__Feature *m, assay_f
     case MIL__FEATURE_TYPE__KIND_INT64: f->kind = ASSAY_FEATURE_INT64; return ASSAY_OK;
     case MIL__FEATURE_TYPE__KIND_REAL: f->kind = ASSAY_FEATURE_DOUBLE; return ASSAY_OK;
     case MIL__FEATURE_TYPE__KIND_TEXT: f->kind = ASSAY_FEATURE_STRING; return ASSAY_OK;
-    case MIL__FEATURE_TYPE__KIND_IMAGE: f->kind = ASSAY_FEATURE_IMAGE; read_image(t->image, f); return ASSAY_OK;
+    case MIL__FEATURE_TYPE__KIND_IMAGE: f->kind = ASSAY_FEATURE_IMAGE; read_image(r, t->image, f); return ASSAY_OK;
     case MIL__FEATURE_TYPE__KIND_ARRAY: f->kind = ASSAY_FEATURE_TENSOR; return read_array(r, t->array, f);
     case MIL__FEATURE_TYPE__KIND_DICT:
         f->kind = ASSAY_FEATURE_DICT;

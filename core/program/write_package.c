@@ -83,10 +83,6 @@ static assay_status check_writable(const assay_program *p, assay_error *err) {
             const assay_mil_op *op = p->functions[i]->all_ops[k];
             if (check_op(op, err)) return assay_wrap(err, "op %s '%s'", op->type, op->n_outs ? op->outs[0]->name : "");
         }
-    for (uint32_t i = 0; i < p->n_signatures; i++)
-        for (uint32_t k = 0; k < p->signatures[i].n_inputs; k++)
-            if (!p->raw && p->signatures[i].inputs[k].kind == ASSAY_FEATURE_IMAGE && p->signatures[i].inputs[k].flexible)
-                return assay_fail(err, ASSAY_E_UNSUPPORTED, "image input '%s' of flexible size", p->signatures[i].inputs[k].name);
     return assay_program_validate(p, 0, err);
 }
 

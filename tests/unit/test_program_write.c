@@ -280,6 +280,47 @@ static void an_older_version_is_refused(void) {
     assay_program_free(p);
 }
 
+/* An image input as it comes back from a package written anew; NULL where the shared material is absent. */
+static assay_program *image_again(int32_t flexible, int64_t (*sizes)[2], int64_t (*shapes)[ASSAY_RANK_MAX]) {
+    const char *shared = shared_or_skip();
+    char from[4096], to[] = "/tmp/assay-image-XXXXXX";
+    assay_program *p = NULL, *q = NULL;
+    assay_error err = { 0 };
+    if (!shared || !mkdtemp(to)) return NULL;
+    char *path = assay_path_join(to, "model.mlpackage");
+    snprintf(from, sizeof from, "%s/corpus/coremltools/structure/image_input/model.mlpackage", shared);
+    CU_ASSERT_FATAL(assay_program_read(from, &p, &err) == ASSAY_OK && p->signatures[0].inputs[0].kind == ASSAY_FEATURE_IMAGE);
+    assay_feature *f = &p->signatures[0].inputs[0];
+    p->raw = NULL;                               /* as after any change: the package is encoded anew */
+    f->flexible = flexible;
+    f->ranges = sizes, f->n_ranges = sizes ? 2 : 0;
+    f->shapes = shapes, f->n_shapes = shapes ? 2 : 0;
+    CU_ASSERT(assay_program_write_package(p, path, &err) == ASSAY_OK);
+    CU_ASSERT_FATAL(assay_program_read(path, &q, &err) == ASSAY_OK);
+    assay_program_free(p);
+    assay_remove_tree(to, NULL);
+    free(path);
+    return q;
+}
+
+static void flexible_images_are_encoded_anew(void) {
+    int64_t ranges[2][2] = { { 4, 64 }, { 8, -1 } }, shapes[2][ASSAY_RANK_MAX] = { { 4, 8 }, { 16, 32 } };
+    assay_program *p = image_again(1, ranges, NULL);
+    if (!p) return;
+    const assay_feature *f = &p->signatures[0].inputs[0];
+    CU_ASSERT(f->flexible == 1 && f->n_ranges == 2 && !memcmp(f->ranges, ranges, sizeof ranges));
+    assay_program_free(p);
+    p = image_again(2, NULL, shapes);
+    f = &p->signatures[0].inputs[0];
+    CU_ASSERT(f->flexible == 2 && f->n_shapes == 2 && f->shapes[0][1] == 8 && f->shapes[1][0] == 16 && f->shapes[1][1] == 32);
+    assay_program_free(p);
+    p = image_again(0, NULL, NULL);
+    f = &p->signatures[0].inputs[0];
+    CU_ASSERT(f->flexible == 0 && f->n_ranges == 0 && f->n_shapes == 0);
+    assay_program_free(p);
+}
+
 ASSAY_SUITE("packages as written", TEST(manifest_is_complete), TEST(messages_stand_where_the_format_says), TEST(ten_elements_decide_from_version_9),
             TEST(before_version_9_wide_integers_stay_immediate), TEST(weight_file_is_laid_out_as_the_format_says),
-            TEST(the_same_program_gives_the_same_bytes), TEST(an_existing_folder_is_not_touched), TEST(an_older_version_is_refused))
+            TEST(the_same_program_gives_the_same_bytes), TEST(an_existing_folder_is_not_touched), TEST(an_older_version_is_refused),
+            TEST(flexible_images_are_encoded_anew))
