@@ -9,7 +9,7 @@
 enum { LINE = 512 };
 
 static bool is_text(const assay_foreign *in) {
-    return !in->json && assay_starts_with(in->text, "Machine model:") && strstr(in->text, "\n*** Sampled system activity (");
+    return !in->json && assay_starts_with(in->text + strspn(in->text, "\r\n"), "Machine model:") && strstr(in->text, "\n*** Sampled system activity (");
 }
 
 /* One line without its end; *whole is false for a last line that was cut. */

@@ -148,6 +148,21 @@ static assay_json *import_text(const char *text, assay_status want) {
     "<?xml version=\"1.0\"?><plist version=\"1.0\"><dict><key>elapsed_ns</key><integer>2000000000</integer>"                      \
     "<key>timestamp</key><date>2025-07-06T05:15:15Z</date>" processor "</dict></plist>"
 
+/* Two GPU lines are one rail; a last sample that was cut loses its rails; local time and zone give one clock. */
+static void text_samples_by_hand(void) {
+#define HEAD(second) "*** Sampled system activity (Sun Feb 28 00:20:" second " 2021 +0130) (1000.00ms elapsed) ***\n"
+    assay_json *log = import_text("\nMachine model: Macmini9,1\nOS version: 20D80\n\n" HEAD("09") "ANE Power: 47 mW\nGPU Power: 1 mW\nGPU Power: 2 mW\n" HEAD(
+                                      "10") "ANE Power: 4",
+                                  ASSAY_OK);
+    const assay_json *first = assay_json_at(assay_json_get(log, "samples"), 0), *last = assay_json_at(assay_json_get(log, "samples"), 1);
+    CU_ASSERT_EQUAL(assay_json_value(assay_json_path(first, "rails_mw.gpu")), 1);
+    CU_ASSERT_EQUAL(assay_json_number(first, "end_s", 0), 1614466209); /* 2021-02-27 22:50:09 UTC */
+    CU_ASSERT_EQUAL(assay_json_len(assay_json_get(last, "rails_mw")), 0);
+    CU_ASSERT_EQUAL(assay_json_number(log, "cut", 0), 1);
+    assay_json_free(log);
+    CU_ASSERT_PTR_NULL(import_text("Machine model: M\n\n*** Sampled system activity (yesterday) ***\n", ASSAY_E_INPUT));
+}
+
 static void energy_becomes_power(void) {
     assay_json *log = import_text(DOC("<key>processor</key><dict><key>ane_energy</key><integer>94</integer></dict>"), ASSAY_OK);
     const assay_json *s = assay_json_at(assay_json_get(log, "samples"), 0);
@@ -254,6 +269,6 @@ static void regions_of_a_compiled_asset(void) {
 }
 
 ASSAY_SUITE("import", TEST(every_file_is_read_or_refused), TEST(the_table_has_every_file), TEST(analytics_hold_choice_and_reason),
-            TEST(summary_blocks_are_no_samples), TEST(missing_rails_are_not_zero), TEST(energy_becomes_power),
+            TEST(summary_blocks_are_no_samples), TEST(missing_rails_are_not_zero), TEST(text_samples_by_hand), TEST(energy_becomes_power),
             TEST(only_whole_documents_count), TEST(plans_of_each_tool), TEST(logs_and_traces), TEST(damaged_files_end_in_a_message),
             TEST(unknown_plans_are_not_measured), TEST(regions_of_a_compiled_asset))
