@@ -37,6 +37,7 @@ static void a_settled_series_is_steady(void) {
 
 /* ---- order and inputs */
 
+/* M63_yes */
 static void orders_are_balanced_and_seeded(void) {
     uint8_t a[40], b[40], c[40];
     uint32_t first = 0;

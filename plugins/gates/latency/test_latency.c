@@ -242,6 +242,7 @@ static void timer_and_modes(void) {
     CU_ASSERT_DOUBLE_EQUAL(m.d, 81.49781431218786, 1e-9);
 }
 
+/* M64_no: a quantile that cannot be estimated is undefined, not a number. */
 static void quantiles_of_nothing_are_undefined(void) {
     CU_ASSERT_TRUE(isnan(lat_quantile(NULL, 0, 0.5)));
     double x = 7.25;
@@ -268,7 +269,7 @@ static void simulated_experiments_repeat(void) {
     lat_data_free(&b);
 }
 
-/* The suite must be able to see a bad design: sequential arms under drift alarm in most runs, the gate's blocks in few. */
+/* The suite must be able to see a bad design: sequential arms under drift alarm in most runs, the gate's blocks in few (M63_no). */
 static void calibration_sees_a_bad_design(void) {
     int sequential = 0, blocks = 0;
     for (uint64_t i = 0; i < 200; i++) {

@@ -111,6 +111,7 @@ static void outliers_are_named_and_kept(void) {
     done(&r);
 }
 
+/* M64_yes: the tail has figures of its own. */
 static void tails_in_the_shift_function(void) {
     lat_data d = blocks(40, 40, none, none);
     for (size_t i = 0; i < 6; i++) d.candidate[i] += 4.0;   /* 6 of 80: the top decile, not the middle */

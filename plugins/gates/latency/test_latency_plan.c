@@ -374,6 +374,7 @@ static void a_probe_of_two_layers_decides_instead(void) {
     CU_ASSERT_TRUE(says(v, "inconclusive", "prize_not_decided"));
     assay_json_free(v);
 }
+/* M66_yes, M66_no */
 static void a_declared_gap_says_continue_or_not(void) {
     assay_json *v = prize_run(",\"gap_ms\":5", whole, whole, 0);
     CU_ASSERT_TRUE(says(v, "pass", "gap_closed"));                         /* 32 x 0.5 = 16 ms */
