@@ -57,7 +57,7 @@ echo "not different: $((repeats - differ)) of $repeats"
 measure calibrate 1 20 16
 judge calibrate | tee "$out/last"
 extra=$(sed 's/.*(\([-+0-9.]*\) %).*/\1/' "$out/last" | awk '{ n = -$1 > 0 ? int(3 / (-$1 / 20) + 0.5) : 20; print n < 1 ? 1 : n }')
-echo "planted: $extra operations, about 3 %; the pilot plans the blocks for 1 %"
+echo "planted: $extra operations, as near to 3 % as whole operations come; the pilot plans the blocks for 1 %"
 for i in 1 2 3; do measure "planted$i" "$((100 + i))" "$extra" 0; judge "planted$i"; done
 echo "with a load on the other core during the second half"
 for i in 1 2; do
