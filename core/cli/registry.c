@@ -14,7 +14,7 @@ assay_registry *assay_cli_registry(const assay_args *a) {
     assay_ops_register();
     /* First, and therefore not to be replaced from a search path: the oracle, and what must never pass for a device. */
     assay_registry_add_backend(r, &assay_reference_backend, ASSAY_ORIGIN_REFERENCE);
-    assay_registry_add_simulated(r, &assay_simulated_backend, assay_simulated_last_ns);
+    assay_registry_add_simulated(r, &assay_simulated_backend, assay_simulated_last_ns, assay_simulated_record);
     assay_registry_load_all(r, a->gate_path);
     return r;
 }

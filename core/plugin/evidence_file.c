@@ -80,6 +80,16 @@ static assay_status add_by_suffix(assay_evidence_set *s, const char *role, const
     return add_text(s, role, label, sha, path, err);
 }
 
+assay_status assay_evidence_add_record(assay_evidence_set *s, const char *role, const char *label, const char *arm, const char *sha256,
+                                       const char *path, assay_error *err) {
+    assay_json *doc = NULL;
+    assay_status st = assay_import_file(path, &doc, err);
+    if (st == ASSAY_E_UNSUPPORTED && assay_ends_with(path, ".json")) st = assay_json_read_file(path, &doc, err);
+    if (st == ASSAY_OK) assay_evidence_add_json(s, role, label, arm, ASSAY_ORIGIN_IMPORTED, sha256, doc);
+    assay_json_free(doc);
+    return st;
+}
+
 assay_status assay_evidence_add_file(assay_evidence_set *s, const char *key, const char *path, assay_error *err) {
     if (!assay_exists(path)) return assay_fail(err, ASSAY_E_INPUT, "%s=%s: no such file", key, path);
     char sha[ASSAY_HEX];

@@ -92,9 +92,12 @@ void assay_registry_add_backend(assay_registry *r, const assay_backend *b, int32
     add_backend(r, b, "", origin, NULL);
 }
 
-void assay_registry_add_simulated(assay_registry *r, const assay_backend *b, uint64_t (*last_ns)(void *session)) {
+void assay_registry_add_simulated(assay_registry *r, const assay_backend *b, uint64_t (*last_ns)(void *session),
+                                  assay_record_fn record) {
     assay_backend_type *t = add_backend(r, b, "", ASSAY_ORIGIN_SIMULATED, NULL);
-    if (t) t->last_ns = last_ns;
+    if (!t) return;
+    t->last_ns = last_ns;
+    t->record = record;
 }
 
 /* ---- a C gate behind the common type: ctx is its descriptor */

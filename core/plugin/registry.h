@@ -18,9 +18,12 @@ typedef struct assay_gate_type {
     void (*destroy)(const struct assay_gate_type *, void *self);
     void *ctx;
 } assay_gate_type;
+/* What a simulated device would have recorded under this name while the session's arm ran; ASSAY_E_UNSUPPORTED: nothing of that name. */
+typedef assay_status (*assay_record_fn)(void *session, const char *name, assay_json **out, assay_error *err);
 typedef struct assay_backend_type {
     const assay_backend *backend; const char *path; int32_t origin; /* ASSAY_ORIGIN_... */ char sha256[65];
     uint64_t (*last_ns)(void *session);          /* simulated: the invented duration of the last predict; NULL: the clock tells */
+    assay_record_fn record;                      /* NULL: takes no records; they are imported by the word `record` */
 } assay_backend_type;
 typedef struct assay_refusal { const char *path, *why; } assay_refusal;
 
@@ -34,7 +37,7 @@ assay_status assay_registry_load_file(assay_registry *r, const char *path, assay
 void assay_registry_add_gate(assay_registry *r, const assay_gate_type *g);           /* copied */
 void assay_registry_add_backend(assay_registry *r, const assay_backend *b, int32_t origin);
 /* Its origin is simulated. */
-void assay_registry_add_simulated(assay_registry *r, const assay_backend *b, uint64_t (*last_ns)(void *session));
+void assay_registry_add_simulated(assay_registry *r, const assay_backend *b, uint64_t (*last_ns)(void *session), assay_record_fn record);
 const assay_gate_type *assay_registry_gate(const assay_registry *r, const char *name, assay_error *err);       /* did-you-mean, refusal's reason */
 const assay_backend_type *assay_registry_backend(const assay_registry *r, const char *name, assay_error *err);
 size_t assay_registry_gates(const assay_registry *r, const assay_gate_type *const **list);                      /* sorted by name */

@@ -19,9 +19,10 @@ static void show(assay_progress_view *v, const char *text) {
 static void trial_begin(void *ctx, size_t k, size_t n, const assay_json *job, const char *gate) {
     assay_progress_view *v = ctx;
     const char *fixture = assay_json_string(job, "fixture", NULL);
+    const char *record = assay_json_string(assay_json_get(job, "request"), "record", NULL);
     v->k = k;
     v->n = n;
-    snprintf(v->line, sizeof v->line, "trial %zu of %zu  %s  %s%s%s%s  for %s", k, n, assay_json_string(job, "kind", ""), assay_json_string(job, "arm", ""),
+    snprintf(v->line, sizeof v->line, "trial %zu of %zu  %s%s%s  %s%s%s%s  for %s", k, n, assay_json_string(job, "kind", ""), record ? " " : "", record ? record : "", assay_json_string(job, "arm", ""),
              fixture ? " on " : "", fixture ? fixture : "", assay_json_string(job, "perturb", NULL) ? " (perturbed)" : "", gate);
     if (v->live) show(v, v->line);
 }

@@ -152,6 +152,7 @@ assay_status assay_gate_first_needs(const assay_json *plan, const assay_registry
         assay_json_set_string(row, "arm", q->arm);
         if (q->fixture) assay_json_set_string(row, "fixture", q->fixture);
         if (q->perturb) assay_json_set_string(row, "perturb", q->perturb);
+        if (q->record) assay_json_set_string(row, "record", q->record);
     }
     assay_need_list_free(&list);
     assay_gate_close(run);

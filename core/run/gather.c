@@ -35,6 +35,7 @@ static assay_json *note_need(assay_gather *g, const assay_need *n) {
     if (n->query.arm_b) assay_json_set_string(row, "arm_b", n->query.arm_b);
     if (n->query.fixture) assay_json_set_string(row, "fixture", n->query.fixture);
     if (n->query.perturb) assay_json_set_string(row, "perturb", n->query.perturb);
+    if (n->query.kind == ASSAY_K_RECORD) assay_json_set_string(row, "record", n->query.record);
     return row;
 }
 
@@ -108,6 +109,23 @@ static assay_status add_imported_reference(assay_gather *g, const assay_need *n,
     return st;
 }
 
+/* A record of the plan. What is wrong with it is no error of the run: it counts as not measured, with the way out, in words that do not
+ * depend on where the run directory stands. */
+static void add_planned_record(assay_gather *g, const assay_need *n, const assay_json *record, assay_evidence_set *set, assay_json *row) {
+    const char *file = assay_json_string(record, "file", NULL), *sha = assay_json_string(record, "sha256", "");
+    assay_error why = {0};
+    char *path = assay_plan_path(g->plan, file ? file : ""), hex[ASSAY_HEX];
+    assay_status st = file ? ASSAY_OK : assay_fail(&why, ASSAY_E_MISSING, "%s", assay_json_string(record, "why", "no file"));
+    if (file && !assay_path_is_inside(file)) st = assay_fail(&why, ASSAY_E_INPUT, "its file name '%s' leaves the run directory", file);
+    if (st == ASSAY_OK) st = assay_sha256_file(path, hex, &why);
+    if (st == ASSAY_OK && !assay_streq(hex, sha))
+        st = assay_fail(&why, ASSAY_E_INPUT, "%s is not the file that was planned: put that one back, or plan again with this one", file);
+    if (st == ASSAY_OK) st = assay_evidence_add_record(set, n->role, n->label, n->query.arm, sha, path, &why);
+    if (st == ASSAY_OK) note_ok(row, "imported", sha);
+    else add_absent(set, n, row, ASSAY_STATE_NOT_MEASURED, assay_starts_with(why.message, path) ? why.message + strlen(g->plan->dir) + 1 : why.message);
+    free(path);
+}
+
 static const assay_json *pick_output(const assay_json *trial, const char *name) {
     const assay_json *outs = assay_json_get(trial, "outputs");
     for (size_t i = 0; i < assay_json_len(outs); i++)
@@ -164,6 +182,7 @@ static assay_status add_payload(assay_gather *g, const assay_need *n, const char
                                 assay_error *err) {
     const assay_json *file = n->query.kind == ASSAY_K_OUTPUT ? pick_output(trial, n->query.output)
                              : n->query.kind == ASSAY_K_PLAN ? assay_json_get(trial, "device_table")
+                             : n->query.kind == ASSAY_K_RECORD ? assay_json_get(trial, "record")
                                                              : assay_json_get(trial, "samples");
     if (!file) {
         add_absent(set, n, row, ASSAY_STATE_FAILED, n->query.output ? "the arm has no output of that name" : "the trial left no such file");
@@ -174,8 +193,8 @@ static assay_status add_payload(assay_gather *g, const assay_need *n, const char
     payload f = {.origin = assay_json_string(trial, "origin", ""), .sha256 = assay_json_string(file, "sha256", "")};
     f.path = assay_xprintf("%s/evidence/%s/%s/%s", g->plan->dir, g->host, id, name);
     assay_status st = n->query.kind == ASSAY_K_OUTPUT ? add_output(n, &f, set, row, err)
-                      : n->query.kind == ASSAY_K_PLAN ? add_table(n, &f, set, row, err)
-                                                      : add_samples(n, trial, &f, set, row, err);
+                      : n->query.kind == ASSAY_K_TIMING ? add_samples(n, trial, &f, set, row, err)
+                                                        : add_table(n, &f, set, row, err);
     free(f.path);
     return st;
 }
@@ -205,8 +224,9 @@ static bool listed(const assay_json *jobs, const char *id) {
 assay_status assay_gather_need(assay_gather *g, const assay_need *n, assay_evidence_set *set, assay_error *err) {
     assay_json *row = note_need(g, n);
     if (n->query.kind == ASSAY_K_PROGRAM) return add_program(g, n, set, row, err);
-    if (n->query.kind == ASSAY_K_RECORD) {
-        add_absent(set, n, row, ASSAY_STATE_UNAVAILABLE, "no record of that name was imported");
+    const assay_json *record = n->query.kind == ASSAY_K_RECORD ? assay_plan_record(g->plan, n->query.record, n->query.arm) : NULL;
+    if (record) {
+        add_planned_record(g, n, record, set, row);
         return ASSAY_OK;
     }
     const assay_json *ref = assay_json_get(g->plan->json, "reference");

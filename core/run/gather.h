@@ -5,7 +5,7 @@
 
 typedef struct assay_gather {
     const assay_plan *plan; const char *host;    /* host NULL: no evidence yet */
-    assay_json *asked;                           /* [{role, label, kind, arm, arm_b, fixture, perturb, trial, origin, state}] */
+    assay_json *asked;                           /* [{role, label, kind, arm, arm_b, fixture, perturb, record, trial, origin, state}] */
     assay_json *missing;                         /* jobs without a folder, in the order they were asked for */
 } assay_gather;
 void assay_gather_open(assay_gather *g, const assay_plan *p, const char *host);
@@ -18,7 +18,7 @@ assay_status assay_gather_need(assay_gather *g, const assay_need *n, assay_evide
  * evidence or disk is the status. */
 assay_status assay_gate_round(const assay_plan *p, const char *host, const assay_registry *r, size_t gate, bool information,
                               assay_json **answer, assay_error *err);
-/* The needs of gate i with no evidence at all: [{role, label, kind, arm, fixture, perturb}]. Used while planning. */
+/* The needs of gate i with no evidence at all: [{role, label, kind, arm, fixture, perturb, record}]. Used while planning. */
 assay_status assay_gate_first_needs(const assay_json *plan, const assay_registry *r, size_t gate, assay_json **needs, assay_error *err);
 /* Loads the Lua gates of the plan from its scripts/ folder. */
 assay_status assay_plan_load_gates(const assay_plan *p, assay_registry *r, assay_error *err);

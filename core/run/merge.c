@@ -75,7 +75,7 @@ static assay_status join_evidence(const assay_plan *p, const char *out, assay_er
 
 /* What the plan is: everything but evidence, receipts, report, lock and journal. */
 static bool is_of_the_plan(const char *name) {
-    static const char *const kept[] = {"plan.json", "seal.json", "scripts", "objects", "arms", "fixtures", "trials", "reference"};
+    static const char *const kept[] = {"plan.json", "seal.json", "scripts", "objects", "arms", "fixtures", "trials", "reference", "records"};
     for (size_t i = 0; i < sizeof kept / sizeof *kept; i++)
         if (assay_streq(name, kept[i])) return true;
     return false;

@@ -66,6 +66,12 @@ const assay_json *assay_plan_state(const assay_json *fixture, const char *pertur
     return NULL;
 }
 
+const assay_json *assay_plan_record(const assay_plan *p, const char *name, const char *arm) {
+    for (const assay_json *r = assay_json_first(assay_json_get(p->json, "records")); r; r = assay_json_next(r))
+        if (assay_streq(assay_json_string(r, "name", ""), name) && assay_streq(assay_json_string(r, "arm", ""), arm ? arm : "")) return r;
+    return NULL;
+}
+
 const char *assay_plan_arm_of_role(const assay_json *plan, const char *role) {
     const assay_json *arms = assay_json_get(plan, "arms");
     for (size_t i = 0; i < assay_json_len(arms); i++) {

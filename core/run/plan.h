@@ -8,6 +8,7 @@
  *   fixtures  [{name, provenance, use, digest, inputs:[{name, file, sha256, shape, dtype}],
  *               perturbed:[{perturb, digest, inputs:[...]}]}]
  *   gates     [{use, version, kind, params (effective, @-words resolved), given:[names], also:[fixtures], after_kill, script, where}]
+ *   records   [{name, arm, file, sha256 | why: the file was not there}] (absent when the script has no word `record`)
  *   scripts   [{name, sha256}]
  * Paths are relative to the run directory. `perturb` is canonical JSON text. A changed plan is a new plan. */
 #ifndef ASSAY_RUN_PLAN_H
@@ -31,6 +32,8 @@ const assay_json *assay_plan_arm(const assay_plan *p, const char *name);
 const assay_json *assay_plan_fixture(const assay_plan *p, const char *name);
 /* The inputs and digest of a fixture in the state `perturb` (canonical JSON; NULL or "{}": as it is); NULL when not in the plan. */
 const assay_json *assay_plan_state(const assay_json *fixture, const char *perturb);
+/* What the word `record` brought under this name, of this arm (NULL or "": of none); NULL when the plan has no such row. */
+const assay_json *assay_plan_record(const assay_plan *p, const char *name, const char *arm);
 /* Name of the only arm with a role (the first of several); NULL when there is none. */
 const char *assay_plan_arm_of_role(const assay_json *plan, const char *role);
 /* The experiment says that its claims are about the reference backend itself (target.framework = "reference"): only then are that

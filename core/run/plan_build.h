@@ -22,6 +22,10 @@ assay_status assay_plan_build_fixtures(assay_plan_build *b, assay_error *err);
 assay_status assay_plan_build_perturbed(assay_plan_build *b, const char *fixture, const char *perturb, assay_error *err);
 /* Gate parameters with the @-words resolved, and the perturbed fixtures that the gates ask for. */
 assay_status assay_plan_build_gates(assay_plan_build *b, assay_error *err);
+/* records/: files of the word `record`, copied and hashed. A file that is not there (yet) leaves a row that says so. */
+assay_status assay_plan_build_records(assay_plan_build *b, assay_error *err);
+/* After the gates: a record that no gate asks for is a mistake, said with the names that are asked for. */
+assay_status assay_plan_check_records(const assay_plan_build *b, assay_error *err);
 /* scripts/: every Lua file used, as used. */
 assay_status assay_plan_build_scripts(assay_plan_build *b, assay_error *err);
 /* follows.c: the earlier receipt and the verdicts it must hold; adds its digest, verdict and standing to the plan. */

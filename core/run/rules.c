@@ -80,6 +80,16 @@ static void make_not_measured(assay_json *row, const char *code, const char *mes
     assay_json_set(row, "information_reasons", old);
 }
 
+/* With what the first piece that is not there says of itself: it names the way out. */
+static void make_no_evidence(assay_json *row, const assay_json *asked) {
+    const char *why = NULL;
+    for (size_t i = 0; !why && i < assay_json_len(asked); i++)
+        if (is_target_kind(assay_json_at(asked, i))) why = assay_json_string(assay_json_at(asked, i), "why", NULL);
+    char *text = assay_xprintf("the target left no evidence for this question%s%s", why ? ": " : "", why ? why : "");
+    make_not_measured(row, "no_device_evidence", text);
+    free(text);
+}
+
 /* Placement, latency, memory and corroboration can only be decided by the target's own evidence (device or imported; the reference
  * backend's where the experiment is about that backend), or as a rehearsal by a simulated one. */
 static void apply_target_rule(const assay_json *plan, assay_json *row, const assay_json *asked) {
@@ -98,7 +108,7 @@ static void apply_target_rule(const assay_json *plan, assay_json *row, const ass
     if (foreign)
         make_not_measured(row, "not_the_target", "measured on a backend that is not the experiment's target: the figures are this machine's, for information");
     else if (!ok && !failed && !is(row, "verdict", "not-measured"))
-        make_not_measured(row, "no_device_evidence", "the target left no evidence for this question");
+        make_no_evidence(row, asked);
 }
 
 assay_json *assay_rule_row(const assay_json *plan, const assay_json *gate, const assay_json *answer) {

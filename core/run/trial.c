@@ -102,8 +102,10 @@ static bool is_value_inside(const assay_plan *p, const assay_query *q) {
 static assay_status fill_request(const assay_plan *p, const assay_query *q, assay_json *job, assay_json *request, assay_error *err) {
     bool oracle = assay_streq(q->arm, "@reference");
     if (oracle && q->kind != ASSAY_K_OUTPUT) return assay_fail(err, ASSAY_E_MISSING, "the reference has outputs only");
-    assay_status st = add_arm(p, q->arm, "arm", job, request, err);
-    if (st != ASSAY_OK || q->kind == ASSAY_K_PLAN) return st;
+    const char *arm = q->arm || q->kind != ASSAY_K_RECORD ? q->arm : assay_plan_arm_of_role(p->json, "control");  /* of the machine: beside the control */
+    assay_status st = add_arm(p, arm, "arm", job, request, err);
+    if (q->kind == ASSAY_K_RECORD) assay_json_set_string(request, "record", q->record);
+    if (st != ASSAY_OK || q->kind == ASSAY_K_PLAN || q->kind == ASSAY_K_RECORD) return st;
     assay_json_set(request, "params", numeric_params(assay_plan_arm(p, q->arm), oracle));
     if (oracle) assay_json_set_bool(request, "oracle", true);
     st = add_fixture(p, q, job, request, err);
@@ -119,7 +121,7 @@ static assay_status fill_request(const assay_plan *p, const assay_query *q, assa
 }
 
 assay_status assay_trial_job(const assay_plan *p, const assay_query *q, assay_json **out, assay_error *err) {
-    if (q->kind != ASSAY_K_OUTPUT && q->kind != ASSAY_K_PLAN && q->kind != ASSAY_K_TIMING)
+    if (q->kind < ASSAY_K_OUTPUT || q->kind > ASSAY_K_RECORD)
         return assay_fail(err, ASSAY_E_MISSING, "no trial makes evidence of kind %s", assay_kind_name(q->kind));
     assay_json *job = assay_json_object(), *request = assay_json_set(job, "request", assay_json_object());
     assay_json_set_string(job, "schema", ASSAY_JOB_SCHEMA);

@@ -159,14 +159,14 @@ static void table_text(const assay_sink *s, const char *key, const char *value) 
 
 static void table_number(const assay_sink *s, const char *key, double value, const char *unit) { (void)s, (void)key, (void)value, (void)unit; }
 
-static assay_status write_table(const assay_work *w, const assay_json *table, assay_json *trial, assay_error *err) {
+assay_status assay_work_write_json(const assay_work *w, const char *file, const char *key, const assay_json *doc, assay_json *trial, assay_error *err) {
     assay_buf text = {0};
-    char *path = assay_path_join(w->out, "device-table.json"), hex[ASSAY_HEX];
-    assay_json_write(table, &text);
+    char *path = assay_path_join(w->out, file), hex[ASSAY_HEX];
+    assay_json_write(doc, &text);
     assay_status st = assay_write_inside(path, text.data, text.len, err);
     assay_sha256_of(text.data, text.len, hex);
-    assay_json *row = assay_json_set(trial, "device_table", assay_json_object());
-    assay_json_set_string(row, "file", "device-table.json");
+    assay_json *row = assay_json_set(trial, key, assay_json_object());
+    assay_json_set_string(row, "file", file);
     assay_json_set_string(row, "sha256", hex);
     assay_buf_free(&text);
     free(path);
@@ -191,7 +191,7 @@ static assay_status do_plan(const assay_work *w, assay_json *trial, bool *arm_fa
     if (st == ASSAY_OK) st = a.b->plan(a.session, &sink, err);
     if (st == ASSAY_OK) {
         *arm_failed = false;
-        st = write_table(w, table, trial, err);
+        st = assay_work_write_json(w, "device-table.json", "device_table", table, trial, err);
     }
     assay_arm_close(&a);
     assay_json_free(table);
@@ -221,6 +221,12 @@ static assay_status write_trial(const assay_work *w, const assay_json *trial, as
     return st;
 }
 
+static const char *what_it_lacks(const assay_backend_type *b, const char *kind) {
+    if (assay_streq(kind, "plan") && !b->backend->plan) return "this backend has no compute plan";
+    if (assay_streq(kind, "record") && !b->record) return "nothing was recorded under this name: attach the file with the word `record` and plan again";
+    return NULL;
+}
+
 assay_status assay_work_do(const assay_work *w, assay_error *err) {
     const char *kind = assay_json_string(w->job, "kind", "");
     assay_json *trial = assay_trial_new(w->job, w->backend);
@@ -234,14 +240,16 @@ assay_status assay_work_do(const assay_work *w, assay_error *err) {
         st = add_identity(w, trial, &why);
     }
     if (st == ASSAY_OK) {
-        if (assay_streq(kind, "plan") && !w->backend->backend->plan) {
-            assay_trial_outcome(trial, "unavailable", "this backend has no compute plan");
+        const char *lacks = what_it_lacks(w->backend, kind);
+        if (lacks) {
+            assay_trial_outcome(trial, "unavailable", lacks);
             st = write_trial(w, trial, err);
             assay_json_free(trial);
             return st;
         }
         if (assay_streq(kind, "output")) st = do_output(w, trial, &arm_failed, &why);
         else if (assay_streq(kind, "plan")) st = do_plan(w, trial, &arm_failed, &why);
+        else if (assay_streq(kind, "record")) st = assay_work_record(w, trial, &arm_failed, &why);
         else if (assay_streq(kind, "timing")) st = assay_work_timing(w, trial, &why);
         else st = assay_fail(&why, ASSAY_E_INTERNAL, "unknown kind of trial '%s'", kind);
     }

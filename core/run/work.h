@@ -33,6 +33,10 @@ void assay_arm_share(const assay_bound_arm *of, const assay_json *inputs, assay_
 void assay_arm_unbind(assay_bound_arm *a);
 /* The timed part of a TIMING job (work_timing.c): samples.bin and the facts of the process. */
 assay_status assay_work_timing(const assay_work *w, assay_json *trial, assay_error *err);
+/* A RECORD job (work_record.c): record.json, as the backend would have recorded it. */
+assay_status assay_work_record(const assay_work *w, assay_json *trial, bool *arm_failed, assay_error *err);
+/* Writes `doc` as a payload and names it, with its digest, under `key` of the trial. */
+assay_status assay_work_write_json(const assay_work *w, const char *file, const char *key, const assay_json *doc, assay_json *trial, assay_error *err);
 /* Of what a simulated device said when it opened an arm: takes its profile into the trial's identity, and the rules that fired
  * and bear on this kind of trial into "rules": {"placement.P9": "F", ...} with their grades. Other backends: nothing. */
 void assay_work_take_facts(const assay_work *w, assay_json *facts, assay_json *trial);

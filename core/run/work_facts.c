@@ -6,6 +6,7 @@
 /* A rule of kind K ("placement", "numerics", "fault", "cost") bears on a trial only if its figures come from it. */
 static bool bears_on(const char *trial_kind, const char *rule) {
     bool placement = assay_starts_with(rule, "placement.");
+    if (assay_streq(trial_kind, "record")) return placement || assay_starts_with(rule, "fault.");
     if (assay_streq(trial_kind, "plan")) return placement;
     return assay_starts_with(rule, "cost.") == assay_streq(trial_kind, "timing") || placement;
 }

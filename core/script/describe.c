@@ -164,7 +164,8 @@ static void gate_params(lua_State *L, int item, assay_json *gate, const char *st
 }
 
 static const struct { const char *word, *key; } plurals[] = { { "claim", "claims" }, { "prior", "priors" }, { "fixture", "fixtures" }, { "arm", "arms" },
-    { "gate", "gates" }, { "kill", "kills" }, { "compare", "compares" } };
+    { "gate", "gates" }, { "kill", "kills" }, { "compare", "compares" },
+    { "record", "records" } };
 
 static const char *plural_of(const char *word) {
     for (size_t i = 0; i < sizeof plurals / sizeof *plurals; i++)

@@ -119,6 +119,12 @@ static const assay_word_field follows_fields[] = {
     { "needs", ASSAY_W_DATA, 0, NULL, NULL, NULL, "table GATE = verdict that the last gate of that name must have had", NULL },
     { NULL, 0, 0, NULL, NULL, NULL, NULL, NULL } };
 
+static const assay_word_field record_fields[] = {
+    { "name", ASSAY_W_NAME, REQ, NULL, NULL, NULL, "name by which a gate asks for it: memory, rails, intervals ...", NULL },
+    { "file", ASSAY_W_STRING, REQ, NULL, NULL, NULL, "what another tool wrote: powermetrics text or plist, JSON; copied and hashed", NULL },
+    { "arm", ASSAY_W_STRING, 0, NULL, NULL, "arm", "arm it was taken of (none: of the machine, or of the experiment as a whole)", NULL },
+    { NULL, 0, 0, NULL, NULL, NULL, NULL, NULL } };
+
 static const assay_word_field gate_type_fields[] = {
     { "name", ASSAY_W_NAME, REQ, NULL, NULL, NULL, "name that `use` refers to", NULL },
     { "version", ASSAY_W_STRING, REQ, NULL, NULL, NULL, "stands in receipts; change it when the rule changes", NULL },
@@ -141,11 +147,12 @@ static const assay_word kill_word = { "kill", "A figure that refutes the experim
 static const assay_word compare_word = { "compare", "Arm against arm where neither is the control.", compare_fields, NULL, NULL, "two arms", 0 };
 static const assay_word sweep_word = { "sweep", "The experiment once per point.", sweep_fields, NULL, NULL, NULL, 0 };
 static const assay_word follows_word = { "follows", "Starts only from the stated outcome of an earlier experiment.", follows_fields, NULL, NULL, NULL, 0 };
+static const assay_word record_word = { "record", "A measurement taken outside of assay, for the gate that asks for it.", record_fields, "name", NULL, NULL, 0 };
 
 static const assay_word gate_type_word = { "gate_type", "A gate written in Lua: one file of its own that returns this.", gate_type_fields, "name", NULL, NULL, ASSAY_WORD_GATE };
 
 static const assay_word *const words[] = { &experiment_word, &claim_word, &prior_word, &weights_word, &fixture_word, &reference_word, &arm_word,
-    &gate_word, &kill_word, &compare_word, &sweep_word, &follows_word, &gate_type_word };
+    &gate_word, &kill_word, &compare_word, &sweep_word, &follows_word, &record_word, &gate_type_word };
 
 const assay_word *const *assay_words(size_t *n) {
     *n = sizeof words / sizeof *words;

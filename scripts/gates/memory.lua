@@ -1,5 +1,5 @@
 -- Does the arm need less memory than its control? Peak footprints of one prediction, as recorded on the target ("memory-record/1");
--- what this machine's executor takes says nothing about it.
+-- what this machine's executor takes says nothing about it. Rows M76: with `budget_bytes`, a control that fits needs no such change.
 
 -- Bytes of a record's peak, or nothing with the reason.
 local function peak(record, role)
@@ -13,6 +13,7 @@ return gate_type {
   name = "memory", version = "1.0", summary = "is the arm's peak memory on the target a small enough share of the control's?",
   params = {
     max_ratio = { "number", default = 1, min = 0, help = "largest peak of the arm as a share of the control's" },
+    budget_bytes = { "number", optional = true, min = 1, help = "what there is: a control that needs no more gives no reason to save" },
   },
   needs = function(p, _, req)
     req:record("candidate", { arm = p.arm, record = "memory" })
@@ -28,6 +29,9 @@ return gate_type {
     finding:metric("peak_ratio", ratio, "1")
     finding:metric("peak_bytes", mine, "bytes")
     finding:metric("control_peak_bytes", its, "bytes")
+    if p.budget_bytes and not (its > p.budget_bytes) then
+      return finding:kill("not_memory_limited", ("the control's peak of %d bytes fits into the %d that there are: nothing has to be saved"):format(its, p.budget_bytes // 1))
+    end
     if not (ratio <= p.max_ratio) then
       return finding:kill("peak_above_ratio", ("peak %d bytes is %.3g of the control's, at most %.3g is allowed"):format(mine, ratio, p.max_ratio))
     end

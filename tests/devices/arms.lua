@@ -58,5 +58,6 @@ return experiment {
   gate { use = "placement", arm = "candidate", op_of_interest = { fused and opt.arm ~= "scaled" and "scaled_dot_product_attention" or "softmax" }, require_device = "NE" },
   gate { use = "dead_path", arm = "candidate" },
   gate { use = "parity", arm = "candidate", cosine_min = 0.9999, max_abs_factor_vs_control = 4 },
+  gate { use = "corroboration", arm = "candidate" },
   gate { use = "latency", arm = "candidate", layers = opt.layers, min_prize_ms = 5 },
 }

@@ -169,6 +169,10 @@ static void sim_state_free(void *self, void *state) { assay_reference_backend.st
 
 uint64_t assay_simulated_last_ns(void *self) { return ((session *)self)->last_ns; }
 
+assay_status assay_simulated_record(void *self, const char *name, assay_json **out, assay_error *err) {
+    return assay_sim_record(&((session *)self)->placed, name, out, err);
+}
+
 static const assay_param params[] = {
     {"device", "", NULL, NULL, "device profile: a name of configs/devices, or a .lua file", 1, 0, ASSAY_T_STRING, 0},
     {"trial", "", NULL, NULL, "id of the trial, given by the worker: the jitter is drawn from it", 1, 0, ASSAY_T_STRING, 0},

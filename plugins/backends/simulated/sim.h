@@ -82,6 +82,9 @@ assay_status assay_sim_apply_faults(const assay_sim_run *run, const assay_sim_op
 /* Does the profile's fault make prediction i differ from others (stale_first_run, flip)? */
 bool assay_sim_prediction_differs(const assay_sim_placed *p, uint64_t prediction);
 
+/* ---- record.c: what runs where, as power logs and peak memory would show it */
+assay_status assay_sim_record(const assay_sim_placed *p, const char *name, assay_json **out, assay_error *err);
+
 /* ---- clock.c: the invented time of this process, one clock for all sessions (one thread) */
 /* The next prediction's nanoseconds: `seconds` with the profile's jitter, drift and spikes, drawn from its seed and `trial`. */
 uint64_t assay_sim_tick_ns(const assay_json *profile, const char *trial, double seconds);

@@ -14,6 +14,7 @@ static const char *const schemas[ROLES] = {"power-log/1", "prediction-intervals/
                                            "power-log/1", "power-samplers/1",       NULL};
 
 static const assay_param params[] = {
+    {.name = "arm", .def = "@candidate", .unit = "arm", .help = "arm whose predictions the rails are to show", .type = ASSAY_T_STRING},
     {.name = "sampler", .def = "cpu_power", .help = "sampler that holds the rail, by the host's own help text", .min = 1,
      .type = ASSAY_T_STRING},
     {.name = "min_cover", .def = "0.5", .unit = "1", .help = "part of a sample that predictions must fill for it to count", .min = 0.01,
@@ -26,12 +27,13 @@ static const assay_param params[] = {
 };
 
 typedef struct settings {
-    const char *sampler;
+    const char *arm, *sampler;
     double min_cover, min_samples, min_nonzero;
 } settings;
 
 typedef struct evidence {
     cJSON *docs[ROLES]; /* NULL: not there, or not in a known format */
+    char why[200];      /* what the rails say of their absence; "" when they were not asked for */
     const assay_finding *f;
 } evidence;
 
@@ -47,6 +49,7 @@ static assay_status create(const assay_host *h, const assay_params *ps, void **s
     assay_value v;
     settings *s = calloc(1, sizeof *s);
     if (!s) return fail(err, ASSAY_E_NOMEM, "out of memory");
+    s->arm = h->param(ps, "arm", 0, &v) == ASSAY_OK ? v.s : "";
     s->sampler = h->param(ps, "sampler", 0, &v) == ASSAY_OK ? v.s : "";
     s->min_cover = h->param(ps, "min_cover", 0, &v) == ASSAY_OK ? v.f : 1;
     s->min_samples = h->param(ps, "min_samples", 0, &v) == ASSAY_OK ? (double)v.i : INFINITY;
@@ -57,11 +60,12 @@ static assay_status create(const assay_host *h, const assay_params *ps, void **s
 
 static void destroy(void *self) { free(self); }
 
+/* Rails and intervals are of the arm's run, the others of the machine. */
 static assay_status needs(void *self, const assay_evidence *so_far, const assay_request *req, assay_error *err) {
-    (void)self;
+    const settings *s = self;
     (void)so_far;
     for (int i = 0; i < TRACE; i++) {
-        assay_query q = {.struct_size = sizeof q, .kind = ASSAY_K_RECORD, .record = roles[i]};
+        assay_query q = {.struct_size = sizeof q, .kind = ASSAY_K_RECORD, .record = roles[i], .arm = i <= INTERVALS ? s->arm : NULL};
         assay_status st = req->need(req, roles[i], "", &q, err);
         if (st != ASSAY_OK) return st;
     }
@@ -72,7 +76,11 @@ static assay_status needs(void *self, const assay_evidence *so_far, const assay_
 static void load(const assay_evidence *ev, evidence *e) {
     for (int i = 0; i < ROLES; i++) {
         assay_item it = {.struct_size = sizeof it};
-        if (!ev->count(ev, roles[i]) || ev->item(ev, roles[i], 0, &it, NULL) != ASSAY_OK || it.state != ASSAY_OK_STATE) continue;
+        if (!ev->count(ev, roles[i]) || ev->item(ev, roles[i], 0, &it, NULL) != ASSAY_OK) continue;
+        if (it.state != ASSAY_OK_STATE) {
+            if (i == RAILS) snprintf(e->why, sizeof e->why, ": %.180s", it.why ? it.why : "");
+            continue;
+        }
         cJSON *doc = cJSON_Parse(it.json && *it.json ? it.json : "null");
         const char *schema = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(doc, "schema"));
         bool known = i == TRACE || (schema && !strcmp(schema, schemas[i]));
@@ -167,7 +175,7 @@ static assay_verdict check_contrast(const evidence *e) {
 }
 
 static assay_verdict judge_rails(const settings *s, const evidence *e) {
-    if (!e->docs[RAILS]) return because(e, ASSAY_NOT_MEASURED, "no_rail_log", "rails", "no power log of the run is there");
+    if (!e->docs[RAILS]) return because(e, ASSAY_NOT_MEASURED, "no_rail_log", "rails", "no power log of the run is there%s", e->why);
     rail_counts all = corroboration_count(e->docs[RAILS], NULL, 0);
     if (all.zero + all.nonzero < 1) {
         report(e->f, "run", &all);
