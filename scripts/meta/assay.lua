@@ -135,6 +135,14 @@ function sweep(t) end
 ---@param t assay.Follows
 function follows(t) end
 
+---A measurement taken outside of assay, for the gate that asks for it.
+---@class assay.Record
+---@field name string name by which a gate asks for it: memory, rails, intervals ...
+---@field file string what another tool wrote: powermetrics text or plist, JSON; copied and hashed
+---@field arm? string arm it was taken of (none: of the machine, or of the experiment as a whole)
+---@param t assay.Record
+function record(t) end
+
 ---A gate written in Lua: one file of its own that returns this.
 ---@class assay.Gate_type
 ---@field name string name that `use` refers to
