@@ -82,6 +82,10 @@ static int take_option(const assay_command *cmd, int argc, char **argv, int *i, 
         }
         value = argv[++*i];
     }
+    if (o->value && !*value) {      /* most often a variable that the caller's shell does not know */
+        fprintf(stderr, "assay %s: --%s is empty; give a value (%s)\n", cmd->name, o->name, o->value);
+        return ASSAY_EXIT_USAGE;
+    }
     if (!o->value && value) {
         fprintf(stderr, "assay %s: --%s takes no value, got '%s'\n", cmd->name, o->name, value);
         return ASSAY_EXIT_USAGE;

@@ -100,59 +100,29 @@ static assay_status drive(const assay_args *a, const char *dir, assay_planning *
 
 typedef struct points { const assay_args *a; assay_planning *p; } points;
 
-static assay_status run_point(void *ctx, const char *const *set, size_t n, const char *dir, assay_json **receipt, assay_error *err) {
+static assay_status run_point(void *ctx, assay_json **receipt, assay_error *err) {
     points *s = ctx;
-    assay_planning *p = s->p;
-    size_t given = p->options.n_set;
     char *made = NULL, *host = NULL;
-    if (given + n > sizeof p->set / sizeof *p->set) return assay_fail(err, ASSAY_E_LIMIT, "too many values of --set");
-    for (size_t i = 0; i < n; i++) p->set[given + i] = set[i];
-    p->options.n_set = given + n;
-    p->options.out = dir;
-    assay_status st = settle_dir(s->a, &p->options, &made, err);
-    if (st == ASSAY_OK) st = drive(s->a, made, p, &host, receipt, err);
-    p->options.n_set = given;
+    assay_status st = settle_dir(s->a, &s->p->options, &made, err);
+    if (st == ASSAY_OK) st = drive(s->a, made, s->p, &host, receipt, err);
     free(made);
     free(host);
     return st;
 }
 
-/* runs/<experiment>-sweep-<next free k>. */
-static char *sweep_dir(const char *name) {
-    for (int k = 1;; k++) {
-        char *dir = assay_xprintf("runs/%s-sweep-%d", name, k);
-        if (!assay_exists(dir)) return dir;
-        free(dir);
-    }
-}
-
 static int run_sweep(const assay_args *a, assay_planning *p, const assay_json *description) {
     points s = {a, p};
-    assay_sweep_runner r = {.run = run_point, .ctx = &s, .require_target = assay_flag(a, "require-target")};
-    const char *out = assay_arg(a, "out");
+    assay_sweep_runner r = {.planning = p, .run = run_point, .ctx = &s, .require_target = assay_flag(a, "require-target")};
     assay_error err = {0};
+    char *folder = NULL;
     int code = 0;
-    char *base = out ? assay_xstrdup(out) : sweep_dir(assay_json_string(description, "name", "experiment"));
-    assay_status st = !out && assay_flag(a, "resume") ? assay_fail(&err, ASSAY_E_USAGE, "--resume of a sweep: name its folder with --out") : ASSAY_OK;
-    if (st == ASSAY_OK && out && assay_exists(out) && !assay_flag(a, "resume"))
-        st = assay_fail(&err, ASSAY_E_INPUT, "%s exists already: choose another --out, or go on with it by --resume", out);
-    if (st == ASSAY_OK) st = assay_sweep_run(assay_json_path(description, "sweep.axes"), a->pos[0], base, &r, a->json, &code, &err);
+    assay_status st = assay_sweep_folder(a, description, assay_flag(a, "resume"), &folder, &err);
+    if (st == ASSAY_OK) st = assay_sweep_run(assay_json_path(description, "sweep.axes"), folder, &r, a->json, &code, &err);
     assay_progress_close(&p->view);
     if (st != ASSAY_OK) code = assay_cli_fail(a, &err);
-    else if (!a->json) printf("\nsweep: %s/sweep.json\n", base);
-    free(base);
+    else if (!a->json) printf("\nsweep: %s/sweep.json\n", folder);
+    free(folder);
     return code;
-}
-
-/* The experiment's description when it sweeps, else NULL; errors are left to planning, which meets them again. */
-static assay_json *find_sweep(const assay_args *a, const assay_plan_options *o) {
-    assay_script_options so = {.set = o->set, .n_set = o->n_set, .registry = o->registry};
-    assay_script *s = NULL;
-    assay_json *found = NULL;
-    if (assay_script_open(a->pos[0], &so, &s, NULL) == ASSAY_OK && assay_json_path(assay_script_description(s), "sweep.axes"))
-        found = assay_json_clone(assay_script_description(s));
-    assay_script_close(s);
-    return found;
 }
 
 static int run_one(const assay_args *a, assay_planning *p) {
@@ -182,7 +152,7 @@ static int run(const assay_args *a) {
         code = assay_cli_fail(a, &err);
     } else {
         assay_cli_place_free(&place);
-        assay_json *sweep = find_sweep(a, &p.options);
+        assay_json *sweep = assay_sweep_find(&p);
         code = sweep ? run_sweep(a, &p, sweep) : run_one(a, &p);
         assay_json_free(sweep);
     }

@@ -10,8 +10,8 @@
     {"backend", 0, "NAME", "backend that runs the arms (default reference; simulated with --device; 'assay backends' lists them)", false},       \
     {"device", 0, "PROFILE", "device to imitate: a profile of configs/devices by name, or a .lua file", false},                                 \
     {"host", 0, "NAME", "short name of this machine in the evidence (default: hardware model, OS build, backend)", false},                      \
-    {"threads", 0, "N", "threads of one worker (default: all cores); results do not depend on it", false},                                      \
-    {"timeout", 0, "SECONDS", "a worker that takes longer is stopped and recorded (default 600)", false}
+    {"threads", 0, "N", "threads of one worker (default: all cores); 0: the default; results do not depend on it", false},                                      \
+    {"timeout", 0, "SECONDS", "a worker that takes longer is stopped and recorded (default, and for 0: 600)", false}
 
 /* Where trials run: --backend, --device and --host put together and checked. */
 typedef struct assay_cli_place { const char *backend, *device; char *host; assay_json *device_identity; } assay_cli_place;

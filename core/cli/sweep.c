@@ -3,12 +3,13 @@
 #include "cli/sweep.h"
 #include "base/fs.h"
 #include "base/names.h"
+#include "run/judge.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum { AXES_MAX = 8, POINTS_MAX = 1000 };
-typedef struct point { size_t at[AXES_MAX]; double size; size_t order; assay_json *receipt; int code; } point;
+typedef struct point { size_t at[AXES_MAX]; double size; size_t order; assay_json *receipt; } point;
 typedef struct sweep { const assay_json *axes; const char *names[AXES_MAX]; size_t n_axes, n; point *points; } sweep;
 
 /* ---- points */
@@ -82,19 +83,74 @@ static char *folder_of(const sweep *s, const point *p) {
 
 /* ---- running */
 
+assay_json *assay_sweep_find(const assay_planning *p) {
+    assay_script_options so = {.set = p->options.set, .n_set = p->options.n_set, .registry = p->options.registry};
+    assay_script *s = NULL;
+    assay_json *found = NULL;
+    if (assay_script_open(p->options.script, &so, &s, NULL) == ASSAY_OK && assay_json_path(assay_script_description(s), "sweep.axes"))
+        found = assay_json_clone(assay_script_description(s));
+    assay_script_close(s);
+    return found;
+}
+
+static char *next_free_folder(const char *name) {
+    for (int k = 1;; k++) {
+        char *dir = assay_xprintf("runs/%s-sweep-%d", name, k);
+        if (!assay_exists(dir)) return dir;
+        free(dir);
+    }
+}
+
+assay_status assay_sweep_folder(const assay_args *a, const assay_json *description, bool resume, char **folder, assay_error *err) {
+    const char *out = assay_arg(a, "out");
+    if (!out && resume) return assay_fail(err, ASSAY_E_USAGE, "--resume of a sweep: name its folder with --out");
+    if (out && assay_exists(out) && !resume) return assay_fail(err, ASSAY_E_INPUT, "%s exists already: choose another --out%s", out,
+                                                               assay_streq(a->cmd->name, "run") ? ", or go on with it by --resume" : "");
+    *folder = out ? assay_xstrdup(out) : next_free_folder(assay_json_string(description, "name", "experiment"));
+    return ASSAY_OK;
+}
+
+/* Adds the point's values to those of --set while it runs. */
 static assay_status run_point(const sweep *s, point *p, const assay_sweep_runner *r, const char *base, assay_error *err) {
-    char *folder = folder_of(s, p), *dir = assay_path_join(base, folder);
-    const char *set[AXES_MAX];
+    assay_planning *planning = r->planning;
+    size_t given = planning->options.n_set;
+    const char *out = planning->options.out;
+    if (given + s->n_axes > sizeof planning->set / sizeof *planning->set) return assay_fail(err, ASSAY_E_LIMIT, "too many values of --set");
+    char *folder = folder_of(s, p), *dir = assay_path_join(base, folder), *set[AXES_MAX];
     for (size_t k = 0; k < s->n_axes; k++) {
         char *v = text_of(value_of(s, p, k));
-        set[k] = assay_xprintf("%s=%s", s->names[k], v);
+        planning->set[given + k] = set[k] = assay_xprintf("%s=%s", s->names[k], v);
         free(v);
     }
-    assay_status st = r->run(r->ctx, set, s->n_axes, dir, &p->receipt, err);
+    planning->options.n_set = given + s->n_axes;
+    planning->options.out = dir;
+    assay_status st = r->run(r->ctx, &p->receipt, err);
     if (st != ASSAY_OK) assay_wrap(err, "sweep, point %s", folder);
-    for (size_t k = 0; k < s->n_axes; k++) free((void *)(uintptr_t)set[k]);
+    planning->options.n_set = given;
+    planning->options.out = out;
+    for (size_t k = 0; k < s->n_axes; k++) free(set[k]);
     free(folder);
     free(dir);
+    return st;
+}
+
+static assay_status run_points(sweep *s, const char *base, const assay_sweep_runner *r, assay_error *err) {
+    assay_status st = read_axes(s, r->planning->options.script, err);
+    if (st != ASSAY_OK) return st;
+    make_points(s);
+    for (size_t i = 0; st == ASSAY_OK && i < s->n; i++) st = run_point(s, &s->points[i], r, base, err);
+    return st;
+}
+
+static void free_points(sweep *s) {
+    for (size_t i = 0; s->points && i < s->n; i++) assay_json_free(s->points[i].receipt);
+    free(s->points);
+}
+
+assay_status assay_sweep_each(const assay_json *axes, const char *folder, const assay_sweep_runner *r, assay_error *err) {
+    sweep s = {.axes = axes};
+    assay_status st = run_points(&s, folder, r, err);
+    free_points(&s);
     return st;
 }
 
@@ -188,25 +244,24 @@ static assay_status write_json(const char *base, const assay_json *j, assay_erro
     return st;
 }
 
-assay_status assay_sweep_run(const assay_json *axes, const char *script, const char *base, const assay_sweep_runner *r, bool json, int *code, assay_error *err) {
+static int gravest_code(const sweep *s, bool require_target) {
     static const int gravest[] = {5, 1, 4, 6, 0};
+    size_t worst = sizeof gravest / sizeof *gravest - 1;
+    for (size_t i = 0; i < s->n; i++)
+        for (size_t g = 0; g < worst; g++)
+            if (assay_receipt_exit(s->points[i].receipt, require_target) == gravest[g]) worst = g;
+    return gravest[worst];
+}
+
+assay_status assay_sweep_run(const assay_json *axes, const char *folder, const assay_sweep_runner *r, bool json, int *code, assay_error *err) {
     sweep s = {.axes = axes};
-    assay_status st = read_axes(&s, script, err);
-    if (st != ASSAY_OK) return st;
-    make_points(&s);
-    for (size_t i = 0; st == ASSAY_OK && i < s.n; i++) {
-        st = run_point(&s, &s.points[i], r, base, err);
-        if (st == ASSAY_OK) s.points[i].code = assay_receipt_exit(s.points[i].receipt, r->require_target);
-    }
+    assay_status st = run_points(&s, folder, r, err);
     assay_json *j = st == ASSAY_OK ? as_json(&s) : NULL;
-    if (st == ASSAY_OK) st = write_json(base, j, err);
+    if (st == ASSAY_OK) st = write_json(folder, j, err);
     if (st == ASSAY_OK && json) assay_cli_print_json(j);
     else if (st == ASSAY_OK) print_table(&s);
-    for (size_t g = sizeof gravest / sizeof *gravest; g-- > 0;)
-        for (size_t i = 0; i < s.n; i++)
-            if (s.points[i].code == gravest[g]) *code = gravest[g];
-    for (size_t i = 0; i < s.n; i++) assay_json_free(s.points[i].receipt);
+    if (st == ASSAY_OK) *code = gravest_code(&s, r->require_target);
     assay_json_free(j);
-    free(s.points);
+    free_points(&s);
     return st;
 }

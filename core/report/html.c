@@ -1,5 +1,6 @@
 /* report/html.c: the page: claims and their fate, gates with reasons, both censuses side by side, tables, samples, identity. */
 #include "report/html.h"
+#include "report/text.h"
 #include "base/fs.h"
 #include "base/names.h"
 #include <stdlib.h>
@@ -21,6 +22,16 @@ static void cell(assay_buf *out, const assay_json *row, const char *key) {
     assay_buf_str(out, "</td>");
 }
 
+static void must_fail(assay_buf *out, const assay_json *arms) {
+    if (assay_json_len(arms)) {
+        assay_html_table(out, "Arms that must fail", arms);
+        return;
+    }
+    assay_buf_str(out, "<p>");
+    assay_html_text(out, ASSAY_REPORT_NO_MUST_FAIL);
+    assay_buf_str(out, ".</p>\n");
+}
+
 static void heading(assay_buf *out, const assay_json *r) {
     const char *verdict = assay_json_string(r, "verdict", "");
     const assay_json *why = assay_json_path(r, "validity.reasons");
@@ -30,6 +41,7 @@ static void heading(assay_buf *out, const assay_json *r) {
     assay_html_text(out, assay_json_string(r, "standing", ""));
     assay_buf_str(out, assay_json_bool(r, "sealed", false) ? "</b>. The plan was sealed before any trial.</p>\n" : "</b>. The plan was not sealed: results are exploratory.</p>\n");
     if (assay_json_len(why)) assay_html_table(out, "Why this run is invalid", why);
+    must_fail(out, assay_json_get(r, "must_fail"));
 }
 
 static void claims(assay_buf *out, const assay_json *list) {

@@ -113,6 +113,7 @@ static void invalid_reasons(const assay_json *r, assay_buf *out) {
 
 static void must_fail_lines(const assay_json *r, assay_buf *out) {
     const assay_json *list = assay_json_get(r, "must_fail");
+    if (assay_json_len(list) == 0) assay_buf_printf(out, "\n%s\n", ASSAY_REPORT_NO_MUST_FAIL);
     for (size_t i = 0; i < assay_json_len(list); i++) {
         const assay_json *by = assay_json_get(assay_json_at(list, i), "rejected_by");
         assay_buf_printf(out, "%sarm %s must fail: %s", i ? "" : "\n", str(assay_json_at(list, i), "arm"), assay_json_len(by) ? "rejected by " : "not rejected by any gate judged");

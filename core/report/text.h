@@ -5,6 +5,9 @@
 
 /* The whole view: verdict and standing, gates with origin, kills, claims, figures per fixture, validity, priors. */
 void assay_report_text(const assay_json *receipt, bool color, assay_buf *out);
+/* What every view says of a run without an arm of role must_fail. */
+#define ASSAY_REPORT_NO_MUST_FAIL \
+    "no arm must fail: nothing here shows that these gates can kill (an arm { role = \"must_fail\", mutate = ... }, or assay mutate)"
 /* One line: "pass, a rehearsal: ..." */
 void assay_report_headline(const assay_json *receipt, bool color, assay_buf *out);
 #endif

@@ -156,6 +156,14 @@ static assay_status plan_gate(assay_plan_build *b, const assay_json *gate, assay
     return st;
 }
 
+/* A gate that speaks of fixtures, got none and therefore asks for nothing could never decide anything. */
+static assay_status check_fixtures(const assay_json *row, const assay_json *needs, assay_error *err) {
+    const assay_json *list = assay_json_path(row, "params.fixture");
+    if (assay_json_len(needs) || assay_json_kind(list) != ASSAY_J_ARRAY || assay_json_len(list)) return ASSAY_OK;
+    return assay_fail(err, ASSAY_E_INPUT, "%s: gate \"%s\": the experiment has no fixture for it: add fixture { name = ..., inputs = ... }, or take its use = {...} off",
+                      assay_json_string(row, "where", ""), assay_json_string(row, "use", ""));
+}
+
 /* Makes the perturbed fixtures among the needs; a gate that perturbs is not judged on further fixtures for information. */
 static assay_status meet_needs(assay_plan_build *b, assay_json *row, const assay_json *needs, assay_error *err) {
     assay_status st = ASSAY_OK;
@@ -179,6 +187,7 @@ assay_status assay_plan_build_gates(assay_plan_build *b, assay_error *err) {
     for (size_t i = 0; st == ASSAY_OK && i < assay_json_len(gates); i++) {
         assay_json *needs = NULL;
         st = assay_gate_first_needs(b->plan, b->o->registry, i, &needs, err);
+        if (st == ASSAY_OK) st = check_fixtures(assay_json_at(rows, i), needs, err);
         if (st == ASSAY_OK) st = meet_needs(b, assay_json_at(rows, i), needs, err);
         assay_json_free(needs);
     }

@@ -215,8 +215,18 @@ static const assay_gate_type *find_gate(checks *c, const char *use, const char *
     free(path);
     if (st) assay_lua_fail(c->L, st, stamp, "%s: %s", who, err.message);
     const assay_gate_type *g = assay_registry_gate(s->registry, use, &err);
-    if (!g) assay_lua_fail(c->L, ASSAY_E_INPUT, stamp, "%s: %s", who, err.message);
+    if (!g) assay_lua_fail(c->L, ASSAY_E_INPUT, stamp, "%s.use: %s; 'assay gates' lists them", who, err.message);
     if (assay_streq(g->kind, "lua")) note_gate(c, g, stamp, who);
+    return g;
+}
+
+static const assay_gate_type *gate_at(checks *c, int item) {
+    lua_State *L = c->L;
+    char who[160];
+    assay_lua_word_title(L, item, who, sizeof who);
+    lua_getfield(L, item, "use");
+    const assay_gate_type *g = find_gate(c, lua_tostring(L, -1), assay_lua_stamp_at(L, item), who);
+    lua_pop(L, 1);
     return g;
 }
 
@@ -224,10 +234,8 @@ static void check_gate(checks *c, int item) {
     lua_State *L = c->L;
     char who[160], why[160];
     const char *stamp = assay_lua_stamp_at(L, item);
+    const assay_gate_type *g = gate_at(c, item);
     assay_lua_word_title(L, item, who, sizeof who);
-    lua_getfield(L, item, "use");
-    const assay_gate_type *g = find_gate(c, lua_tostring(L, -1), stamp, who);
-    lua_pop(L, 1);
     for (lua_pushnil(L); lua_next(L, item); lua_pop(L, 1)) {
         if (lua_type(L, -2) != LUA_TSTRING) continue;
         const char *name = lua_tostring(L, -2);
@@ -284,6 +292,15 @@ static void check_once(checks *c, const char *word) {
     }
 }
 
+/* A misspelt gate is told where it is used, before the claims and kills that name it rightly. */
+static void check_uses(checks *c) {
+    for (lua_Integer i = 1, n = (lua_Integer)lua_rawlen(c->L, c->list); i <= n && assay_script_of(c->L)->registry; i++) {
+        lua_rawgeti(c->L, c->list, i);
+        if (strcmp(assay_lua_word_at(c->L, -1)->name, "gate") == 0) gate_at(c, lua_gettop(c->L));
+        lua_pop(c->L, 1);
+    }
+}
+
 void assay_script_crosscheck(lua_State *L, int list) {
     checks *c = lua_newuserdatauv(L, sizeof *c, 0);      /* large: not on the C stack, and freed by the collector */
     c->L = L;
@@ -296,6 +313,7 @@ void assay_script_crosscheck(lua_State *L, int list) {
     check_once(c, "reference");
     check_once(c, "sweep");
     check_once(c, "follows");
+    check_uses(c);
     for (lua_Integer i = 1, n = (lua_Integer)lua_rawlen(L, c->list); i <= n; i++) {
         lua_rawgeti(L, c->list, i);
         int item = lua_gettop(L);

@@ -122,7 +122,8 @@ const char *assay_lua_describe(lua_State *L, int idx, char *out, size_t size) {
     case LUA_TBOOLEAN: snprintf(out, size, "boolean %s", lua_toboolean(L, idx) ? "true" : "false"); break;
     case LUA_TNUMBER:
         assay_json_format_number(lua_tonumber(L, idx), num);
-        snprintf(out, size, "number %s", num);
+        if (isnan(lua_tonumber(L, idx))) snprintf(out, size, "NaN");
+        else snprintf(out, size, "number %s", num);
         break;
     case LUA_TSTRING: snprintf(out, size, "string \"%.60s\"", lua_tostring(L, idx)); break;
     default:
@@ -142,7 +143,7 @@ const char *assay_json_describe(const assay_json *j, char *out, size_t size) {
     case ASSAY_J_STRING: snprintf(out, size, "string \"%.60s\"", assay_json_text(j)); break;
     case ASSAY_J_ARRAY: snprintf(out, size, "a list"); break;
     case ASSAY_J_OBJECT: snprintf(out, size, "a table"); break;
-    default: snprintf(out, size, "nothing");
+    default: snprintf(out, size, "nothing (or NaN)");          /* JSON has one null for both */
     }
     return out;
 }

@@ -76,7 +76,8 @@ assay_status assay_lua_load(assay_sandbox *s, const char *path, const char *chun
     }
     lua_State *L = s->L;
     char *chunkname = assay_xprintf("@%s", chunk);
-    int rc = luaL_loadbufferx(L, text, len, chunkname, "t");
+    size_t mark = len >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0 ? 3 : 0;      /* a byte-order mark, as some editors write it */
+    int rc = luaL_loadbufferx(L, text + mark, len - mark, chunkname, "t");
     free(chunkname);
     if (rc == LUA_OK && name) note_file(s, name, path, text, len);
     free(text);

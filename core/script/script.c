@@ -73,6 +73,7 @@ assay_status assay_script_open(const char *path, const assay_script_options *o, 
     static const assay_script_options none;
     if (!o) o = &none;
     *out = NULL;
+    if (assay_is_dir(path)) return assay_fail(err, ASSAY_E_INPUT, "%s is a folder; name the script in it (an experiment is one .lua file)", path);
     if (!assay_is_file(path)) return assay_fail(err, ASSAY_E_INPUT, "%s: no such script", path);
     assay_script *s = assay_xcalloc(1, sizeof *s);
     s->registry = o->registry;

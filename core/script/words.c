@@ -5,6 +5,7 @@
 #include "script/lua_values.h"
 #include "base/names.h"
 #include "script/lua_script.h"
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -108,16 +109,19 @@ static void check_map(const checker *c, int idx) {
 
 static void check_fields(lua_State *L, int idx, const assay_word *w, const char *where, const char *who);
 
+/* NaN is no number of a plan: no comparison with it is ever true. */
+static bool is_number(lua_State *L, int idx) { return lua_type(L, idx) == LUA_TNUMBER && !isnan(lua_tonumber(L, idx)); }
+
 static void check_value(const checker *c, int idx) {
     lua_State *L = c->L;
     int t = lua_type(L, idx);
     const char *expected = assay_word_kind_name(c->f->kind);
     switch (c->f->kind) {
     case ASSAY_W_STRING: case ASSAY_W_NAME: check_string(c, idx); break;
-    case ASSAY_W_NUMBER: if (t != LUA_TNUMBER) wrong(c, idx, expected); break;
+    case ASSAY_W_NUMBER: if (!is_number(L, idx)) wrong(c, idx, expected); break;
     case ASSAY_W_INTEGER: if (!lua_isinteger(L, idx)) wrong(c, idx, expected); break;
     case ASSAY_W_BOOL: if (t != LUA_TBOOLEAN) wrong(c, idx, expected); break;
-    case ASSAY_W_SCALAR: if (t != LUA_TNUMBER && t != LUA_TSTRING && t != LUA_TBOOLEAN) wrong(c, idx, expected); break;
+    case ASSAY_W_SCALAR: if (!is_number(L, idx) && t != LUA_TSTRING && t != LUA_TBOOLEAN) wrong(c, idx, expected); break;
     case ASSAY_W_STRINGS: check_strings(c, idx); break;
     case ASSAY_W_FUNCTION: if (t != LUA_TFUNCTION) wrong(c, idx, expected); break;
     case ASSAY_W_RECIPES: case ASSAY_W_INTEGERS: check_map(c, idx); break;

@@ -138,7 +138,7 @@ static void gate_parameters_are_checked_against_the_gate(void) {
     expect_error(with("  gate { use = 'conversion', require = { scaled_dot_product_atention = 1 } },"), ASSAY_E_INPUT,
                  "whisper.lua:4: gate \"conversion\".require: no op 'scaled_dot_product_atention' (did you mean 'scaled_dot_product_attention'?)");
     expect_error(with("  gate { use = 'conversion', require = { matmul = 'one' } },"), ASSAY_E_INPUT, "gate \"conversion\".require: expected a table NAME = integer, got string \"one\"");
-    expect_error(with("  gate { use = 'party' },"), ASSAY_E_INPUT, "whisper.lua:4: gate \"party\": no gate 'party' (did you mean 'parity'?)");
+    expect_error(with("  gate { use = 'party' },"), ASSAY_E_INPUT, "whisper.lua:4: gate \"party\".use: no gate 'party' (did you mean 'parity'?)");
 }
 
 static void names_refer_to_what_is_there(void) {
