@@ -28,12 +28,22 @@ lat_block *lat_add_block(lat_data *d) {
     return b;
 }
 
+/* From a femtosecond to thirty years: beyond, no clock counted it, and squares and logarithms of it may not be finite. */
+static bool is_duration(double ms) { return ms >= 1e-12 && ms <= 1e12; }
+
+double lat_unit_ms(const char *unit) {
+    static const struct { const char *unit; double ms; } units[] = { { "ms", 1.0 }, { "us", 1e-3 }, { "ns", 1e-6 }, { "s", 1e3 } };
+    for (size_t i = 0; i < sizeof units / sizeof *units; i++)
+        if (strcmp(unit, units[i].unit) == 0) return units[i].ms;
+    return NAN;
+}
+
 void lat_add_duration(lat_data *d, bool candidate, double ms) {
     double **v = candidate ? &d->candidate : &d->control;
     size_t *n = candidate ? &d->n_candidate : &d->n_control;
     if ((*n & (*n - 1)) == 0) *v = grow(*v, *n ? *n * 2 : 1, sizeof **v);       /* room for the next power of two */
     (*v)[(*n)++] = ms;
-    if (!isfinite(ms) || !(ms > 0.0)) d->bad_sample = true;
+    if (!is_duration(ms)) d->bad_sample = true;
 }
 
 void lat_add_pair(lat_data *d, uint32_t process, bool control_first, double control, double candidate) {
@@ -51,7 +61,7 @@ void lat_add_set(lat_data *d, const char *name, const double *v, size_t n) {
     d->sets[d->n_sets++].n = n;
     for (size_t i = 0; i < n; i++) {
         d->sets[d->n_sets - 1].v[i] = v[i];
-        if (!isfinite(v[i])) d->bad_sample = true;
+        if (!is_duration(v[i])) d->bad_sample = true;
     }
 }
 

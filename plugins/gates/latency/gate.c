@@ -39,11 +39,12 @@ static double number(const latency *g, const char *name) {
     return v.type == ASSAY_T_INT ? (double)v.i : v.f;
 }
 
-static void text(const latency *g, const char *name, char *out, size_t size) {
+static const char *whole_text(const latency *g, const char *name) {
     assay_value v;
-    out[0] = 0;
-    if (g->host->param(g->params, name, 0, &v) == ASSAY_OK && v.s) snprintf(out, size, "%s", v.s);
+    return g->host->param(g->params, name, 0, &v) == ASSAY_OK && v.s ? v.s : "";
 }
+
+static void text(const latency *g, const char *name, char *out, size_t size) { snprintf(out, size, "%s", whole_text(g, name)); }
 
 static void read_fixtures(latency *g) {
     assay_value v;
@@ -96,7 +97,7 @@ static bool invalid_codes(const lat_data *d, const assay_finding *f) {
     }
     double uneven = fabs(2.0 * (double)first - (double)n), allowed = 0.2 * (double)n > 1.0 ? 0.2 * (double)n : 1.0;
     const struct { bool holds; const char *code, *text; } rows[] = {
-        { d->bad_sample, "bad_sample", "a duration is not finite or not above 0" },
+        { d->bad_sample, "bad_sample", "a duration is not a number, or not between a femtosecond and thirty years" },
         { !d->paired, "design_not_paired", "the arms were not interleaved: drift between them reads as a difference; measure ABBA blocks" },
         { d->paired && !d->order_recorded, "order_not_recorded", "nobody can tell which arm went first" },
         { d->paired && d->order_recorded && uneven > allowed, "order_not_counterbalanced", "one arm goes first too often" },
@@ -173,34 +174,41 @@ static bool judge_pilot(const latency *g, const lat_standing *s, const assay_fin
     return false;
 }
 
+static assay_status judge_samples(const latency *g, const assay_evidence *ev, lat_data *d, lat_prize *z, const assay_finding *f, assay_error *err) {
+    for (size_t i = 0; i < d->n_sets; i++) {
+        char group[80];
+        snprintf(group, sizeof group, "set:%s", d->sets[i].name);
+        lat_arm_figures(g->math, f, group, d->sets[i].v, d->sets[i].n, g->p.confidence);
+    }
+    if (!d->n_control || !d->n_candidate) {
+        bool none = !d->n_sets && !d->n_control && !d->n_candidate;
+        f->reason(f, "nothing_to_compare", none ? "no samples were given" : "there are no two arms in the samples", "");
+        f->verdict(f, ASSAY_NOT_MEASURED);
+        return ASSAY_OK;
+    }
+    lat_arm_figures(g->math, f, "control", d->control, d->n_control, g->p.confidence);
+    lat_arm_figures(g->math, f, "candidate", d->candidate, d->n_candidate, g->p.confidence);
+    d->stopping_disagrees = !lat_stops_agree(g->math, ev);
+    lat_harness_figures(d, f);
+    return judge_arms(g, ev, d, z, f, err);
+}
+
 static assay_status judge(void *self, const assay_evidence *ev, const assay_finding *f, assay_error *err) {
     latency *g = self;
     lat_data d;
     lat_standing standing;
     assay_status seen = lat_examine(g, ev, &standing, err);
     if (seen != ASSAY_OK || !judge_pilot(g, &standing, f)) return seen;
-    const lat_names names = { g->control, g->arm };
+    const lat_names names = { whole_text(g, "control"), whole_text(g, "arm") };    /* commands are longer than names of arms */
     assay_status st = lat_read(ev, &names, &d, err);
     if (st != ASSAY_OK) {
         lat_data_free(&d);
         return st;
     }
-    for (size_t i = 0; i < d.n_sets; i++) {
-        char group[80];
-        snprintf(group, sizeof group, "set:%s", d.sets[i].name);
-        lat_arm_figures(g->math, f, group, d.sets[i].v, d.sets[i].n, g->p.confidence);
-    }
-    if (!d.n_control || !d.n_candidate) {
-        bool none = !d.n_sets && !d.n_control && !d.n_candidate;
-        f->reason(f, "nothing_to_compare", none ? "no samples were given" : "there are no two arms in the samples", "");
-        f->verdict(f, ASSAY_NOT_MEASURED);
-    } else {
-        lat_arm_figures(g->math, f, "control", d.control, d.n_control, g->p.confidence);
-        lat_arm_figures(g->math, f, "candidate", d.candidate, d.n_candidate, g->p.confidence);
-        d.stopping_disagrees = !lat_stops_agree(g->math, ev);
-        lat_harness_figures(&d, f);
-        st = judge_arms(g, ev, &d, &standing.prize, f, err);
-    }
+    if (d.bad_sample) {                          /* what is no duration has no quantiles */
+        invalid_codes(&d, f);
+        f->verdict(f, ASSAY_INCONCLUSIVE);
+    } else st = judge_samples(g, ev, &d, &standing.prize, f, err);
     lat_data_free(&d);
     return st;
 }

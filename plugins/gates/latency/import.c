@@ -8,18 +8,18 @@
 #include <string.h>
 
 /* One command or benchmark of a document. */
-typedef struct series { char name[64]; double *ms; size_t n; } series;
+typedef struct series { char *name; double *ms; size_t n; } series;
 typedef struct all_series { series *items; size_t n; } all_series;
 
 static series *named(all_series *all, const char *name) {
     for (size_t i = 0; i < all->n; i++)
-        if (strncmp(all->items[i].name, name, sizeof all->items->name - 1) == 0) return &all->items[i];
+        if (strcmp(all->items[i].name, name) == 0) return &all->items[i];
     series *grown = realloc(all->items, (all->n + 1) * sizeof *grown);
     if (!grown) abort();
     all->items = grown;
     series *s = &all->items[all->n++];
-    *s = (series){ .n = 0 };
-    snprintf(s->name, sizeof s->name, "%s", name);
+    *s = (series){ .name = lat_alloc(strlen(name) + 1, 1) };
+    memcpy(s->name, name, strlen(name));
     return s;
 }
 
@@ -31,7 +31,7 @@ static void append(series *s, double ms) {
 }
 
 static void release(all_series *all) {
-    for (size_t i = 0; i < all->n; i++) free(all->items[i].ms);
+    for (size_t i = 0; i < all->n; i++) free(all->items[i].name), free(all->items[i].ms);
     free(all->items);
 }
 
@@ -58,19 +58,15 @@ static bool read_hyperfine(const cJSON *doc, all_series *all, lat_data *d) {
 
 /* benchmarks[]: one entry a repetition, real_time in time_unit; aggregates are left out. */
 static bool read_google_benchmark(const cJSON *doc, all_series *all, lat_data *d) {
-    static const struct { const char *unit; double ms; } units[] = { { "ns", 1e-6 }, { "us", 1e-3 }, { "ms", 1.0 }, { "s", 1e3 } };
     const cJSON *benchmarks = cJSON_GetObjectItemCaseSensitive(doc, "benchmarks"), *b;
     if (!cJSON_IsArray(benchmarks)) return false;
     cJSON_ArrayForEach(b, benchmarks) {
         const char *type = text_of(b, "run_type"), *name = text_of(b, "run_name"), *unit = text_of(b, "time_unit");
-        double scale = NAN;
         if (type && strcmp(type, "iteration") != 0) continue;
         if (!name) name = text_of(b, "name");
         if (!name) return false;
-        for (size_t i = 0; i < sizeof units / sizeof *units; i++)
-            if (strcmp(unit ? unit : "ns", units[i].unit) == 0) scale = units[i].ms;
         if (cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(b, "error_occurred"))) d->failed_run = true;
-        else append(named(all, name), number_of(cJSON_GetObjectItemCaseSensitive(b, "real_time")) * scale);
+        else append(named(all, name), number_of(cJSON_GetObjectItemCaseSensitive(b, "real_time")) * lat_unit_ms(unit ? unit : "ns"));
     }
     return true;
 }
@@ -87,11 +83,14 @@ static assay_status no_such_name(const all_series *all, const char *name, assay_
     return lat_fail(err, "samples: no '%.60s'; the file has %s (parameters control and arm name the two to compare)", name, all->n ? known : "none");
 }
 
-/* The two to compare: by the names that the gate was given; without names, a file that holds just two. */
-static assay_status choose(const all_series *all, const lat_names *names, const series **control, const series **candidate, assay_error *err) {
+/* The two to compare: by the names that the gate was given; without names, a file that holds just two. In a second file the first
+ * command may be the other one, so there the names are needed. */
+static assay_status choose(const all_series *all, const lat_names *names, const lat_data *d, const series **control, const series **candidate, assay_error *err) {
     if (names->control[0] && !(*control = find(all, names->control))) return no_such_name(all, names->control, err);
     if (names->candidate[0] && !(*candidate = find(all, names->candidate))) return no_such_name(all, names->candidate, err);
-    if (!*control && !*candidate && all->n == 2) *control = &all->items[0], *candidate = &all->items[1];
+    if (*control || *candidate || all->n != 2) return ASSAY_OK;
+    if (d->n_control || d->n_candidate) return lat_fail(err, "samples: several files: say which command is which by the parameters control and arm ('%.60s', '%.60s')", all->items[0].name, all->items[1].name);
+    *control = &all->items[0], *candidate = &all->items[1];
     return ASSAY_OK;
 }
 
@@ -119,7 +118,7 @@ assay_status lat_import_json(const cJSON *doc, const lat_names *names, lat_data 
     if (!hyperfine && !read_google_benchmark(doc, &all, d))
         st = lat_fail(err, "samples: unknown format; known are latency-samples/1 and latency-sets/1 documents, hyperfine JSON (results[].command and times), "
                            "Google Benchmark JSON (benchmarks[].real_time) and CSV with a header");
-    else st = choose(&all, names, &control, &candidate, err);
+    else st = choose(&all, names, d, &control, &candidate, err);
     if (st == ASSAY_OK && control && candidate) add_arms(control, candidate, hyperfine, d);
     else if (st == ASSAY_OK) add_sets(&all, d);
     release(&all);

@@ -13,19 +13,22 @@ typedef struct table {
     size_t line;
     int column[COLUMNS];                         /* field index, -1: absent */
     double scale[COLUMNS];                       /* to milliseconds */
-    char field[FIELDS_MAX][FIELD_BYTES]; int fields;
-    char process[FIELD_BYTES], block[FIELD_BYTES]; size_t rows;      /* of the row before */
+    char field[FIELDS_MAX][FIELD_BYTES]; int fields, columns;
+    bool cut;                                    /* a field of the row was too long */
+    char (*names)[FIELD_BYTES]; size_t n_names;  /* of the processes so far */
+    char block[FIELD_BYTES]; size_t rows;        /* of the row before */
 } table;
 
-static const struct { const char *unit; double ms; } units[] = { { "ms", 1.0 }, { "us", 1e-3 }, { "ns", 1e-6 }, { "s", 1e3 } };
-
-/* Copies a field without quotes and surrounding blanks; what is too long is cut. */
-static void copy_field(char *out, const char *from, const char *to) {
+/* Copies a field without quotes and surrounding blanks; false: too long. */
+static bool copy_field(char *out, const char *from, const char *to) {
     while (from < to && (*from == ' ' || *from == '\t' || *from == '"')) from++;
     while (to > from && (to[-1] == ' ' || to[-1] == '\t' || to[-1] == '"' || to[-1] == '\r')) to--;
-    size_t n = (size_t)(to - from) < FIELD_BYTES - 1 ? (size_t)(to - from) : FIELD_BYTES - 1;
+    size_t n = (size_t)(to - from);
+    bool fits = n < FIELD_BYTES;
+    if (!fits) n = FIELD_BYTES - 1;
     memcpy(out, from, n);
     out[n] = 0;
+    return fits;
 }
 
 /* Next line that is neither empty nor a comment; false at the end. */
@@ -33,10 +36,11 @@ static bool next_row(table *t) {
     while (*t->at) {
         const char *end = t->at + strcspn(t->at, "\n"), *from = t->at;
         t->fields = 0;
+        t->cut = false;
         t->line++;
         for (const char *p = from; t->fields < FIELDS_MAX; p++) {
             if (p < end && *p != ',') continue;
-            copy_field(t->field[t->fields++], from, p);
+            if (!copy_field(t->field[t->fields++], from, p)) t->cut = true;
             from = p + 1;
             if (p == end) break;
         }
@@ -62,15 +66,12 @@ static bool take_header(table *t, const char *name, int field) {
     static const struct { const char *name; int column; } plain[] = {
         { "control", CONTROL }, { "candidate", CANDIDATE }, { "order", ORDER }, { "arm", ARM }, { "block", BLOCK }, { "process", PROCESS },
     };
-    char with_unit[FIELD_BYTES];
     for (size_t i = 0; i < sizeof plain / sizeof *plain; i++)
         if (strcmp(name, plain[i].name) == 0) return set_column(t, plain[i].column, field, 1.0);
-    for (size_t u = 0; u < sizeof units / sizeof *units; u++) {
-        if (strcmp(name, units[u].unit) == 0) return set_column(t, DURATION, field, units[u].ms);
-        for (int c = CONTROL; c <= CANDIDATE; c++) {
-            snprintf(with_unit, sizeof with_unit, "%s_%s", plain[c].name, units[u].unit);
-            if (strcmp(name, with_unit) == 0) return set_column(t, c, field, units[u].ms);
-        }
+    if (!isnan(lat_unit_ms(name))) return set_column(t, DURATION, field, lat_unit_ms(name));
+    for (int c = CONTROL; c <= CANDIDATE; c++) {
+        size_t n = strlen(plain[c].name);
+        if (strncmp(name, plain[c].name, n) == 0 && name[n] == '_' && !isnan(lat_unit_ms(name + n + 1))) return set_column(t, c, field, lat_unit_ms(name + n + 1));
     }
     return false;
 }
@@ -82,6 +83,7 @@ static assay_status read_header(table *t, bool *wide, assay_error *err) {
         if (!take_header(t, t->field[i], i))
             return lat_fail(err, "samples: CSV line %zu: column '%.60s' is unknown or there twice; known are control, candidate (control_us ...), order; arm, ms|us|ns|s, "
                                  "block; process. A file that is no CSV: name it .json", t->line, t->field[i]);
+    t->columns = t->fields;
     *wide = t->column[CONTROL] >= 0 && t->column[CANDIDATE] >= 0;
     bool tall = t->column[ARM] >= 0 && t->column[DURATION] >= 0;
     if (*wide == tall) return lat_fail(err, "samples: CSV line %zu: needs either columns control and candidate, or arm and one of ms, us, ns, s", t->line);
@@ -97,12 +99,25 @@ static assay_status duration(const table *t, int column, double *ms, assay_error
     return end == text || *end ? row_error(t, "no duration:", text, err) : ASSAY_OK;
 }
 
-/* Rows of one process stand together; a name that differs from the row before starts the next one. */
-static uint32_t process_of(table *t, lat_data *d) {
+/* A row has a cell for each column: one more is a decimal comma or a row that slipped, and every later cell would be another's. */
+static assay_status check_row(const table *t, assay_error *err) {
+    if (t->fields != t->columns) return lat_fail(err, "samples: CSV line %zu: %d cells, the header has %d (numbers have a point, not a comma)", t->line, t->fields, t->columns);
+    return t->cut ? lat_fail(err, "samples: CSV line %zu: a cell is longer than %d bytes", t->line, FIELD_BYTES - 1) : ASSAY_OK;
+}
+
+/* A name that differs from the row before starts the next process. One that comes back is refused: cut into pieces, few processes
+ * would count as many. */
+static assay_status enter_process(table *t, lat_data *d, assay_error *err) {
     const char *name = cell(t, PROCESS);
-    if (t->rows == 0 || strcmp(name, t->process) != 0) d->processes++;
-    snprintf(t->process, sizeof t->process, "%s", name);
-    return d->processes - 1;
+    if (t->n_names && strcmp(name, t->names[t->n_names - 1]) == 0) return ASSAY_OK;
+    for (size_t i = 0; i < t->n_names; i++)
+        if (strcmp(name, t->names[i]) == 0) return row_error(t, "rows of a process stand together; here comes back", name, err);
+    char (*grown)[FIELD_BYTES] = realloc(t->names, (t->n_names + 1) * sizeof *grown);
+    if (!grown) abort();
+    t->names = grown;
+    snprintf(t->names[t->n_names++], FIELD_BYTES, "%s", name);
+    d->processes++;
+    return ASSAY_OK;
 }
 
 static assay_status pair_row(table *t, lat_data *d, assay_error *err) {
@@ -113,7 +128,8 @@ static assay_status pair_row(table *t, lat_data *d, assay_error *err) {
     if (st != ASSAY_OK) return st;
     if (!*order) d->order_recorded = false;
     else if (strcmp(order, "AB") != 0 && strcmp(order, "BA") != 0) return row_error(t, "order is AB (control first) or BA, not", order, err);
-    lat_add_pair(d, process_of(t, d), *order == 'A', a, b);
+    if ((st = enter_process(t, d, err)) != ASSAY_OK) return st;
+    lat_add_pair(d, d->processes - 1, *order == 'A', a, b);
     return ASSAY_OK;
 }
 
@@ -130,13 +146,14 @@ static assay_status prediction_row(table *t, const lat_names *names, lat_data *d
     double ms;
     assay_status st = arm_of(t, names, &candidate, err);
     if (st == ASSAY_OK) st = duration(t, DURATION, &ms, err);
+    uint32_t before = d->processes;
+    if (st == ASSAY_OK) st = enter_process(t, d, err);
     if (st != ASSAY_OK) return st;
-    uint32_t before = d->processes, process = process_of(t, d);
     lat_add_duration(d, candidate, ms);
     d->alternating = false;
     if (!*block) d->paired = false;              /* nobody says which predictions belong together */
     if (t->rows == 0 || before != d->processes || strcmp(block, t->block) != 0)
-        *lat_add_block(d) = (lat_block){ .process = process, .control_first = !candidate };
+        *lat_add_block(d) = (lat_block){ .process = d->processes - 1, .control_first = !candidate };
     snprintf(t->block, sizeof t->block, "%s", block);
     lat_block *b = &d->blocks[d->n_blocks - 1];
     uint32_t *n = candidate ? &b->n_candidate : &b->n_control;
@@ -152,10 +169,12 @@ assay_status lat_import_csv(const char *text, const lat_names *names, lat_data *
     t->at = text;
     assay_status st = read_header(t, &wide, err);
     while (st == ASSAY_OK && next_row(t)) {
-        st = wide ? pair_row(t, d, err) : prediction_row(t, names, d, err);
+        st = check_row(t, err);
+        if (st == ASSAY_OK) st = wide ? pair_row(t, d, err) : prediction_row(t, names, d, err);
         t->rows++;
     }
     if (st == ASSAY_OK && t->rows == 0) st = lat_fail(err, "samples: the CSV has a header and no rows");
+    free(t->names);
     free(t);
     /* AABB is no block: drift falls on one arm. */
     for (size_t i = 0; st == ASSAY_OK && i < d->n_blocks; i++)

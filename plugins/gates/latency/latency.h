@@ -16,7 +16,7 @@ typedef struct lat_block {
     double control[2], candidate[2];
 } lat_block;
 
-enum { LAT_DROPS_MAX = 8 };
+enum { LAT_DROPS_MAX = 8, LAT_SAMPLES_MAX = 200000 };                /* recorded durations of an arm: a minute of analysis */
 /* What timing trials say of themselves; of several the largest figure. */
 typedef struct lat_harness {
     double resolution_ns, read_ns, empty_ns, harness_ns;             /* NaN: not recorded */
@@ -45,6 +45,7 @@ lat_block *lat_add_block(lat_data *d);                               /* zeroed *
 void lat_add_duration(lat_data *d, bool candidate, double ms);
 void lat_add_pair(lat_data *d, uint32_t process, bool control_first, double control, double candidate);
 void lat_add_set(lat_data *d, const char *name, const double *v, size_t n);
+double lat_unit_ms(const char *unit);                                /* ns, us, ms, s in milliseconds; NaN: another word */
 /* import.c, import_csv.c: files of other harnesses */
 struct cJSON;
 assay_status lat_import_json(const struct cJSON *doc, const lat_names *names, lat_data *d, assay_error *err);

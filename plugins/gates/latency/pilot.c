@@ -73,11 +73,11 @@ void lat_pilot_figures(const lat_pilot *a, unsigned runs, const lat_question *q,
 }
 
 void lat_pilot_say(const lat_pilot *a, const lat_question *q, const lat_size *s, char *out, size_t size) {
-    size_t at = (size_t)snprintf(out, size, "A/A pilot: %zu blocks at %.4g ms, gain of nothing %.3g to %.3g ms, lag-1 %.2f", a->n, a->level, a->lo, a->hi, a->lag1);
     if (!a->complete) {
-        snprintf(out + at, size - at, "; cut short, so that nothing is planned from it");
+        snprintf(out, size, "A/A pilot: %zu blocks at %.4g ms; cut short, so that nothing is planned from it", a->n, a->level);
         return;
     }
+    size_t at = (size_t)snprintf(out, size, "A/A pilot: %zu blocks at %.4g ms, gain of nothing %.3g to %.3g ms, lag-1 %.2f", a->n, a->level, a->lo, a->hi, a->lag1);
     at += (size_t)snprintf(out + at, size - at, "; plan: %u processes of %u blocks, detects %.3g ms", q->processes, s->blocks, s->mde_ms);
     if (lat_has_prize(q)) at += (size_t)snprintf(out + at, size - at, " per layer, %.3g ms over %g layers", q->layers * s->mde_ms, q->layers);
     if (s->cannot_decide) snprintf(out + at, size - at, "; %.0f blocks would be needed for %.3g ms: refused", ceil(s->needed), s->target_ms);

@@ -30,21 +30,37 @@ static size_t list_after(const cJSON *doc, const char *key, size_t skip, const c
     return n > skip ? n - skip : 0;
 }
 
+/* What a pairs document says besides its samples: unit (ms), warmup (0), order ("AB" or "BA" each). A word or number that is none is refused. */
+static assay_status read_terms(const cJSON *doc, double *scale, size_t *skip, assay_error *err) {
+    const cJSON *unit = cJSON_GetObjectItemCaseSensitive(doc, "unit"), *warmup = cJSON_GetObjectItemCaseSensitive(doc, "warmup"), *o;
+    *scale = !unit ? 1.0 : cJSON_IsString(unit) ? lat_unit_ms(unit->valuestring) : NAN;
+    if (isnan(*scale)) return lat_fail(err, "latency-samples/1: unit is ns, us, ms or s");
+    double n = warmup ? number_of(warmup) : 0.0;
+    if (!(n >= 0.0 && n < 1e9 && n == floor(n))) return lat_fail(err, "latency-samples/1: warmup is how many samples to leave out: a whole number from 0");
+    *skip = (size_t)n;
+    cJSON_ArrayForEach(o, cJSON_GetObjectItemCaseSensitive(doc, "order"))
+        if (!cJSON_IsString(o) || (strcmp(o->valuestring, "AB") != 0 && strcmp(o->valuestring, "BA") != 0))
+            return lat_fail(err, "latency-samples/1: each order is \"AB\" (control first) or \"BA\"");
+    return ASSAY_OK;
+}
+
 static assay_status read_pairs(const cJSON *doc, uint32_t process, lat_data *d, assay_error *err) {
     const cJSON *design = cJSON_GetObjectItemCaseSensitive(doc, "design"), *c, *k, *o;
-    double warmup = number_of(cJSON_GetObjectItemCaseSensitive(doc, "warmup"));
-    size_t skip = warmup >= 0.0 && warmup < 1e9 ? (size_t)warmup : 0;
+    double scale = 1.0;
+    size_t skip = 0;
+    assay_status st = read_terms(doc, &scale, &skip, err);
+    if (st != ASSAY_OK) return st;
     size_t nc = list_after(doc, "control", skip, &c), nk = list_after(doc, "candidate", skip, &k), no = list_after(doc, "order", skip, &o);
-    if (!nc && !nk) return lat_fail(err, "latency-samples/1: no samples in 'control' and 'candidate' after the warm-up");
+    if (!nc && !nk) return lat_fail(err, "latency-samples/1: no samples in the lists 'control' and 'candidate' after the warm-up");
     bool interleaved = cJSON_IsString(design) && strcmp(design->valuestring, "interleaved-pairs") == 0;
     if (!interleaved || nc != nk) d->paired = false;
     bool has_order = no == nc && no > 0;
     if (!has_order) d->order_recorded = false;
     for (size_t i = 0; i < nc || i < nk; i++) {
         bool first = has_order && cJSON_IsString(o) && strcmp(o->valuestring, "AB") == 0;
-        if (i < nc && i < nk) lat_add_pair(d, process, first, number_of(c), number_of(k));
-        else if (i < nc) lat_add_duration(d, false, number_of(c));
-        else lat_add_duration(d, true, number_of(k));
+        if (i < nc && i < nk) lat_add_pair(d, process, first, number_of(c) * scale, number_of(k) * scale);
+        else if (i < nc) lat_add_duration(d, false, number_of(c) * scale);
+        else lat_add_duration(d, true, number_of(k) * scale);
         if (i < nc) c = c->next;
         if (i < nk) k = k->next;
         if (has_order && o) o = o->next;
@@ -94,6 +110,8 @@ assay_status lat_read(const assay_evidence *ev, const lat_names *names, lat_data
         }
         if (st != ASSAY_OK) return st;
     }
+    if (!d->live && (d->n_control > LAT_SAMPLES_MAX || d->n_candidate > LAT_SAMPLES_MAX))
+        return lat_fail(err, "samples: more than %d durations of an arm; judge fewer, all from one stretch of time", LAT_SAMPLES_MAX);
     if (d->processes == 0) d->processes = 1;     /* pairs from single runs of another harness */
     d->is_sessions = sessions > 1;
     for (size_t i = 0; i < d->n_blocks; i++) {

@@ -131,23 +131,30 @@ double lat_timer_step(const double *durations, size_t n) {
     return distinct < 2 || !(g >= 1e-6 * median) ? NAN : g;
 }
 
+/* Where to cut sorted y, each side at least `least` long, so that the squares within the sides are least: those between are largest. */
+static size_t best_cut(const double *y, size_t n, size_t least) {
+    double centre = lat_mean(y, n), total = 0.0, sum = 0.0, most = -INFINITY;
+    size_t best = least;
+    for (size_t i = 0; i < n; i++) total += y[i] - centre;
+    for (size_t k = 1; k + least <= n; k++) {
+        sum += y[k - 1] - centre;
+        double between = sum * sum / (double)k + (total - sum) * (total - sum) / (double)(n - k);
+        if (k >= least && between > most) most = between, best = k;
+    }
+    return best;
+}
+
 /* Best least-squares split of the sorted logarithms of the levels; Ashman's D. */
 lat_modes lat_two_modes(const assay_math_1 *m, const double *levels, size_t n) {
     lat_modes r = { false, false, NAN, NAN, NAN };
-    size_t least = (n + 9) / 10 > 5 ? (n + 9) / 10 : 5, best = 0;
+    size_t least = (n + 9) / 10 > 5 ? (n + 9) / 10 : 5;
     if (n < 2 * least) return r;
-    double *s = lat_sorted_copy(levels, n), *y = lat_alloc(n, sizeof *y), best_score = INFINITY, mean[2] = { 0, 0 }, var[2] = { 0, 0 };
+    double *s = lat_sorted_copy(levels, n), *y = lat_alloc(n, sizeof *y), ss[2] = { 0, 0 };
     for (size_t i = 0; i < n; i++) y[i] = m->log(s[i]);
-    for (size_t k = least; k + least <= n; k++) {
-        double mu[2] = { lat_mean(y, k), lat_mean(y + k, n - k) }, ss[2] = { 0, 0 };
-        for (size_t i = 0; i < n; i++) ss[i >= k] += (y[i] - mu[i >= k]) * (y[i] - mu[i >= k]);
-        if (ss[0] + ss[1] < best_score) {
-            best_score = ss[0] + ss[1];
-            best = k;
-            for (int j = 0; j < 2; j++) mean[j] = mu[j], var[j] = ss[j] / (double)(j ? n - k : k);
-        }
-    }
-    double spread = sqrt(var[0] + var[1]);
+    size_t best = best_cut(y, n, least);
+    double mean[2] = { lat_mean(y, best), lat_mean(y + best, n - best) };
+    for (size_t i = 0; i < n; i++) ss[i >= best] += (y[i] - mean[i >= best]) * (y[i] - mean[i >= best]);
+    double spread = sqrt(ss[0] / (double)best + ss[1] / (double)(n - best));
     r.defined = true;
     r.ratio = m->exp(mean[1] - mean[0]);
     r.d = spread > 0.0 ? sqrt(2.0) * (mean[1] - mean[0]) / spread : (mean[1] > mean[0] ? INFINITY : 0.0);

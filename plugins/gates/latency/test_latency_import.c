@@ -64,12 +64,33 @@ static void csv_blocks_have_order_and_process(void) {
 
 static void refusals(void) {
     static const char *const bad[] = { "", "\n\n# only a comment\n", "arm\nA\n", "arm,ms\n", "arm,ms\nC,1\n", "arm,ms\nA\n", "control,control,candidate\n1,2,3\n",
-                                       "control,candidate,order\n1,2,CD\n", "control,candidate,arm,ms\n1,2,A,3\n", "{}", "{\"results\":[{\"times\":[1]}]}", "{\"benchmarks\":[{\"real_time\":1}]}" };
+                                       "control,candidate,order\n1,2,CD\n", "control,candidate\n1,5,2\n", "control,candidate\n1,5,2,5\n", "control,candidate,order\n1,2\n",
+                                       "control,candidate,process\n1,2,a\n1,2,b\n1,2,a\n", "control_h,candidate\n1,2\n",
+                                       "control,candidate\n1111111111222222222233333333334444444444555555555566666666667777777777,2\n", "control,candidate,arm,ms\n1,2,A,3\n", "{}", "{\"results\":[{\"times\":[1]}]}", "{\"benchmarks\":[{\"real_time\":1}]}" };
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         lat_data d;
         CU_ASSERT_NOT_EQUAL(import(bad[i], &nobody, &d), ASSAY_OK);
         lat_data_free(&d);
     }
+}
+
+/* A command is told from another by its whole text; of two files the second may begin with the other arm. */
+static void commands_are_told_apart(void) {
+#define LONG "a-command-that-is-longer-than-any-name-of-an-arm-would-be-and-ends-in-flag-"
+    static const char *const two = "{\"results\":[{\"command\":\"" LONG "1\",\"times\":[0.5]},{\"command\":\"" LONG "2\",\"times\":[0.25]}]}";
+    lat_data d;
+    assay_error err;
+    CU_ASSERT_EQUAL(import(two, &nobody, &d), ASSAY_OK);
+    CU_ASSERT_EQUAL(d.n_blocks, 1);
+    cJSON *doc = cJSON_Parse(two);
+    CU_ASSERT_EQUAL(lat_import_json(doc, &nobody, &d, &err), ASSAY_E_INPUT);
+    CU_ASSERT_PTR_NOT_NULL(strstr(err.message, "control and arm"));
+    const lat_names named = { LONG "2", LONG "1" };
+    CU_ASSERT_EQUAL(lat_import_json(doc, &named, &d, &err), ASSAY_OK);
+    CU_ASSERT_EQUAL(d.n_blocks, 2);
+    CU_ASSERT_EQUAL(d.control[1], 250.0);
+    cJSON_Delete(doc);
+    lat_data_free(&d);
 }
 
 /* Every prefix, and every byte replaced by another: no crash, no read out of bounds (the sanitizer run sees it). */
@@ -92,4 +113,4 @@ static void damage_is_survived(void) {
     }
 }
 
-ASSAY_SUITE("latency import", TEST(hyperfine_is_seconds), TEST(google_benchmark_has_units_and_aggregates), TEST(csv_blocks_have_order_and_process), TEST(refusals), TEST(damage_is_survived))
+ASSAY_SUITE("latency import", TEST(hyperfine_is_seconds), TEST(google_benchmark_has_units_and_aggregates), TEST(csv_blocks_have_order_and_process), TEST(refusals), TEST(commands_are_told_apart), TEST(damage_is_survived))
