@@ -140,20 +140,6 @@ static void kill_lines(const assay_json *r, assay_buf *out) {
     }
 }
 
-static void compare_lines(const assay_json *r, bool color, assay_buf *out) {
-    const assay_json *list = assay_json_get(r, "compares");
-    if (assay_json_len(list)) assay_buf_str(out, "\narm against arm\n");
-    for (size_t i = 0; i < assay_json_len(list); i++) {
-        const assay_json *c = assay_json_at(list, i), *arms = assay_json_get(c, "arms"), *max = assay_json_get(c, "max_abs");
-        const char *a = assay_json_text(assay_json_at(arms, 0)), *b = assay_json_text(assay_json_at(arms, 1)), *printed = str(c, "printed");
-        assay_buf_printf(out, "  %s%-12s%s %s and %s on %s, expected %s", assay_text_color(printed, color), printed, plain(color), a ? a : "", b ? b : "",
-                         str(c, "fixture"), str(c, "expect"));
-        if (assay_json_kind(max) == ASSAY_J_NUMBER)
-            assay_buf_printf(out, ": %lld elements differ, largest difference %.4g", (long long)assay_json_int(c, "differing", 0), assay_json_value(max));
-        assay_buf_char(out, '\n');
-    }
-}
-
 static void claim_lines(const assay_json *r, bool color, assay_buf *out) {
     const assay_json *claims = assay_json_get(r, "claims");
     if (assay_json_len(claims)) assay_buf_str(out, "\nclaims\n");
@@ -186,7 +172,7 @@ void assay_report_text(const assay_json *r, bool color, assay_buf *out) {
     gate_table(r, color, out);
     assay_text_figures(r, out);
     must_fail_lines(r, out);
-    compare_lines(r, color, out);
+    assay_text_compares(NULL, &r, 1, color, out);
     kill_lines(r, out);
     claim_lines(r, color, out);
     prior_lines(r, out);

@@ -10,4 +10,6 @@ void assay_report_text(const assay_json *receipt, bool color, assay_buf *out);
     "no arm must fail: nothing here shows that these gates can kill (an arm { role = \"must_fail\", mutate = ... }, or assay mutate)"
 /* One line: "pass, a rehearsal: ..." */
 void assay_report_headline(const assay_json *receipt, bool color, assay_buf *out);
+/* The `compare` words of receipts of one plan, each as one table; with several receipts the lines begin with their hosts. */
+void assay_text_compares(const char *const *hosts, const assay_json *const *receipts, size_t n, bool color, assay_buf *out);
 #endif

@@ -237,6 +237,17 @@ assay_status assay_judging_step(assay_judging *j, bool partial, const assay_json
 
 const assay_json *assay_judging_said(const assay_judging *j) { return j->said; }
 
+static assay_status missing_of_compare(assay_judging *j, const assay_json *compare, assay_json *jobs, assay_error *err) {
+    assay_gather g;
+    assay_json *row = NULL;
+    assay_gather_open(&g, j->plan, j->host);
+    assay_status st = assay_compare_arms(&g, compare, &row, err);
+    for (size_t k = 0; st == ASSAY_OK && k < assay_json_len(g.missing); k++) assay_json_append(jobs, assay_json_clone(assay_json_at(g.missing, k)));
+    assay_json_free(row);
+    assay_gather_close(&g);
+    return st;
+}
+
 assay_status assay_judging_missing(assay_judging *j, assay_json *jobs, assay_error *err) {
     assay_status st = ASSAY_OK;
     for (size_t i = 0; st == ASSAY_OK && i < assay_json_len(gates_of(j)); i++)
@@ -248,5 +259,7 @@ assay_status assay_judging_missing(assay_judging *j, assay_json *jobs, assay_err
             for (size_t k = 0; k < assay_json_len(missing); k++) assay_json_append(jobs, assay_json_clone(assay_json_at(missing, k)));
             assay_json_free(answer);
         }
+    const assay_json *compares = assay_json_get(j->plan->json, "compares");
+    for (size_t i = 0; st == ASSAY_OK && i < assay_json_len(compares); i++) st = missing_of_compare(j, assay_json_at(compares, i), jobs, err);
     return st;
 }

@@ -19,7 +19,7 @@ void assay_judging_free(assay_judging *j);
 assay_status assay_judging_step(assay_judging *j, bool partial, const assay_json **missing, const char **gate, assay_error *err);
 /* What the gate that asks for the missing jobs said about them, an array of lines; NULL: nothing. Borrowed until the next step. */
 const assay_json *assay_judging_said(const assay_judging *j);
-/* Appends the jobs that any gate of the plan needs and that have no folder yet, stops and kills aside (for `trials`: a fleet
+/* Appends the jobs that any gate or `compare` of the plan needs and that have no folder yet, stops and kills aside (for `trials`: a fleet
  * measures everything). */
 assay_status assay_judging_missing(assay_judging *j, assay_json *jobs, assay_error *err);
 /* After the last step: the receipt. Caller frees. */

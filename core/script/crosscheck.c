@@ -77,9 +77,11 @@ static void check_references(checks *c, int item) {
         lua_pop(L, 1);
     }
     if (strcmp(w->name, "compare")) return;
-    for (int i = 1; i <= 2; i++) {
+    for (lua_Integer i = 1; i <= (lua_Integer)lua_rawlen(L, item); i++) {
+        char place[32];
+        snprintf(place, sizeof place, i == 1 ? "first" : i == 2 ? "second" : "%d", (int)i);
         lua_rawgeti(L, item, i);
-        require_name(c, &c->arms, lua_tostring(L, -1), assay_lua_stamp_at(L, item), who, i == 1 ? "first" : "second");
+        require_name(c, &c->arms, lua_tostring(L, -1), assay_lua_stamp_at(L, item), who, place);
         lua_pop(L, 1);
     }
 }

@@ -189,7 +189,7 @@ static void describe_item(lua_State *L, assay_script *s, int item) {
     if (strcmp(w->name, "weights") == 0) existing_path(L, s, out, "file", stamp, who);
     if (strcmp(w->name, "compare") == 0) {
         assay_json *arms = assay_json_set(out, "arms", assay_json_array());
-        for (int i = 1; i <= 2; i++) {
+        for (lua_Integer i = 1; i <= (lua_Integer)lua_rawlen(L, item); i++) {
             lua_rawgeti(L, item, i);
             assay_json_append(arms, assay_json_new_string(lua_tostring(L, -1)));
             lua_pop(L, 1);

@@ -106,8 +106,8 @@ static const assay_word_field kill_fields[] = {
     { NULL, 0, 0, NULL, NULL, NULL, NULL, NULL } };
 
 static const assay_word_field compare_fields[] = {
-    { "fixture", ASSAY_W_STRING, 0, NULL, NULL, "fixture", "fixture on which both arms run", NULL },
-    { "expect", ASSAY_W_STRING, 0, "equal|different", "\"equal\"", NULL, "what is expected", NULL },
+    { "fixture", ASSAY_W_STRING, 0, NULL, NULL, "fixture", "fixture on which all of them run (default: the first)", NULL },
+    { "expect", ASSAY_W_STRING, 0, "equal|different|any", "\"equal\"", NULL, "of their outputs, bit for bit: all equal, no two equal, or nothing (the table alone)", NULL },
     { NULL, 0, 0, NULL, NULL, NULL, NULL, NULL } };
 
 static const assay_word_field sweep_fields[] = {
@@ -144,7 +144,7 @@ static const assay_word reference_word = { "reference", "What both arms are comp
 static const assay_word arm_word = { "arm", "One variant of the graph.", arm_fields, "name", "build|package|convert|like", NULL, 0 };
 static const assay_word gate_word = { "gate", "A question with an answer rule; further fields are the gate's own parameters.", gate_fields, "use", NULL, NULL, ASSAY_WORD_OPEN };
 static const assay_word kill_word = { "kill", "A figure that refutes the experiment or one claim: data, never a function.", kill_fields, "gate", "at_most|at_least|equals", NULL, 0 };
-static const assay_word compare_word = { "compare", "Arm against arm where neither is the control.", compare_fields, NULL, NULL, "two arms", 0 };
+static const assay_word compare_word = { "compare", "Arms side by side in one table: figures against the reference, against the first of them, and where their ops are placed.", compare_fields, NULL, NULL, "two arms or more", 0 };
 static const assay_word sweep_word = { "sweep", "The experiment once per point.", sweep_fields, NULL, NULL, NULL, 0 };
 static const assay_word follows_word = { "follows", "Starts only from the stated outcome of an earlier experiment.", follows_fields, NULL, NULL, NULL, 0 };
 static const assay_word record_word = { "record", "A measurement taken outside of assay, for the gate that asks for it.", record_fields, "name", NULL, NULL, 0 };

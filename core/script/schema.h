@@ -15,6 +15,7 @@ enum { ASSAY_W_STRING = 1, ASSAY_W_NAME, ASSAY_W_NUMBER, ASSAY_W_INTEGER, ASSAY_
     ASSAY_W_INTEGERS,                            /* table NAME = integer */
     ASSAY_W_WORD };                              /* a table with fields of its own: `sub` */
 enum { ASSAY_W_REQUIRED = 1 };
+enum { ASSAY_COMPARE_MAX = 64 };                 /* arms in one `compare` */
 enum { ASSAY_WORD_OPEN = 1,                      /* further fields are checked elsewhere (parameters of a gate) */
        ASSAY_WORD_NESTED = 2,                    /* a table inside a word, no constructor of its own */
        ASSAY_WORD_GATE = 8 };                    /* stands in a gate's own file, not in an experiment */

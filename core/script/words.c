@@ -181,13 +181,14 @@ static void check_fields(lua_State *L, int idx, const assay_word *w, const char 
     if (w->one_of) check_one_of(L, idx, w, where, who);
 }
 
-static void check_pair(lua_State *L, int idx, const char *where) {
-    bool ok = lua_rawlen(L, idx) == 2;
-    for (int i = 1; ok && i <= 2; i++) {
+static void check_compared(lua_State *L, int idx, const char *where) {
+    lua_Integer n = (lua_Integer)lua_rawlen(L, idx);
+    bool ok = n >= 2 && n <= ASSAY_COMPARE_MAX;
+    for (lua_Integer i = 1; ok && i <= n; i++) {
         ok = lua_rawgeti(L, idx, i) == LUA_TSTRING;
         lua_pop(L, 1);
     }
-    if (!ok) assay_lua_fail(L, ASSAY_E_INPUT, where, "compare: needs the names of two arms, such as compare { \"bool\", \"float_finite\", fixture = \"stress\" }");
+    if (!ok) assay_lua_fail(L, ASSAY_E_INPUT, where, "compare: needs the names of two arms or more, such as compare { \"bool\", \"float_finite\", fixture = \"stress\" }");
 }
 
 void assay_lua_make_word(lua_State *L, int idx, const assay_word *w, const char *where) {
@@ -195,7 +196,7 @@ void assay_lua_make_word(lua_State *L, int idx, const assay_word *w, const char 
     idx = lua_absindex(L, idx);
     title_of(L, idx, w, who, sizeof who);
     check_fields(L, idx, w, where, who);
-    if (strcmp(w->name, "compare") == 0) check_pair(L, idx, where);
+    if (strcmp(w->name, "compare") == 0) check_compared(L, idx, where);
     lua_pushlightuserdata(L, (void *)(uintptr_t)w);
     lua_rawsetp(L, idx, &word_key);
     lua_pushstring(L, where);

@@ -24,7 +24,7 @@ end
 function mutants.clear() mutants.list = {} end
 
 for _, family in ipairs { "attention", "mask", "rotary", "activation", "inputs" } do
-  for _, fault in ipairs(faults[family]) do mutants.add(fault[1], fault[2], family .. " " .. (fault[3] or "")) end
+  for _, fault in ipairs(faults[family]) do mutants.add(fault[1], fault[2], fault[3] and family .. " " .. fault[3] or family) end
 end
 
 local function fits(mutant, features)

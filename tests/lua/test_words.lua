@@ -38,7 +38,7 @@ function T.kills_are_data()
 end
 
 function T.compare_takes_two_arms()
-  t.fails(function() compare { "a", fixture = "f" } end, "compare: needs the names of two arms")
+  t.fails(function() compare { "a", fixture = "f" } end, "compare: needs the names of two arms or more")
   t.ok(compare { "a", "b" })
 end
 

@@ -129,6 +129,8 @@ static void an_effect_takes_its_own_field_only(void) {
     refuse("cost = { ane = { flops = 0 } }", "cost.ane.flops: must be above 0");
     refuse("placement_first = { { id = 'a', when = {}, device = 'gpu', grade = 'I', source = 's' } }", "numerics.gpu and cost.gpu are missing");
     refuse("placement_first = { { id = 'a', when = {}, grade = 'I', source = 's' } }", "one of 'device' and 'reject = true' is needed");
+    refuse("placement_first = { { id = 'a', when = {}, reject = true, otherwise = 'gpu', grade = 'I', source = 's' } }", "'reject' takes no 'otherwise'");
+    refuse("placement_first = { { id = 'a', when = {}, device = 'ane', otherwise = 'gpu', grade = 'I', source = 's' } }", "numerics.gpu and cost.gpu are missing");
 }
 
 static void a_base_is_joined_before_the_digest(void) {

@@ -17,6 +17,17 @@ static uint32_t allowed(const char *compute_units) {
     return assay_streq(compute_units, "cpu_and_ne") ? cpu | ne : cpu | gpu | ne;
 }
 
+/* The unit of a rule that the policy allows: its device, else its other one, else the CPU. */
+static int32_t unit_of(const assay_json *rule, uint32_t units) {
+    static const char *const fields[] = {"device", "otherwise"};
+    for (size_t i = 0; i < 2; i++) {
+        const char *name = assay_json_string(rule, fields[i], NULL);
+        int32_t unit = name ? assay_sim_unit(name) : ASSAY_DEV_CPU;
+        if (unit == ASSAY_DEV_UNKNOWN || units & 1u << unit) return unit;
+    }
+    return ASSAY_DEV_CPU;
+}
+
 static assay_status place_op(assay_sim_placed *p, const assay_sim_graph *g, assay_sim_op *o, uint32_t units, assay_error *err) {
     for (const assay_json *r = assay_json_first(assay_json_get(p->profile, "placement")); r && !o->rule; r = assay_json_next(r))
         if (assay_sim_selects(assay_json_get(r, "when"), g, o->op, NULL)) o->rule = r;
@@ -24,8 +35,7 @@ static assay_status place_op(assay_sim_placed *p, const assay_sim_graph *g, assa
         return assay_fail(err, ASSAY_E_INPUT, "device profile '%s': no placement rule matches %s '%s'; end the list with a rule whose when = {}",
                           assay_json_string(p->profile, "id", ""), o->op->type, o->op->n_outs ? o->op->outs[0]->name : "");
     bool reject = assay_json_bool(o->rule, "reject", false);
-    o->preferred = reject ? ASSAY_DEV_CPU : assay_sim_unit(assay_json_string(o->rule, "device", ""));
-    if (o->preferred != ASSAY_DEV_UNKNOWN && !(units & 1u << o->preferred)) o->preferred = ASSAY_DEV_CPU;
+    o->preferred = unit_of(o->rule, units);
     o->supported = o->preferred == ASSAY_DEV_UNKNOWN ? 0 : 1u << ASSAY_DEV_CPU | 1u << o->preferred;
     p->compile_failed |= reject && units >> ASSAY_DEV_NE & 1;
     return ASSAY_OK;

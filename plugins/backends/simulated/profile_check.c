@@ -28,7 +28,8 @@ static const field element_fields[] = {{"arg", TEXT, NULL, true, NULL}, {"gt", N
 static const field placement_when[] = {SELECTORS, {NULL, 0, NULL, false, NULL}};
 static const field fault_when[] = {SELECTORS, {"on", NAME, UNITS "|unknown", false, NULL}, {NULL, 0, NULL, false, NULL}};
 static const field rule_fields[] = {
-    {"id", TEXT, NULL, true, NULL}, {"when", OBJECT, NULL, true, placement_when}, {"device", NAME, UNITS "|unknown", false, NULL}, {"reject", FLAG, NULL, false, NULL},
+    {"id", TEXT, NULL, true, NULL}, {"when", OBJECT, NULL, true, placement_when}, {"device", NAME, UNITS "|unknown", false, NULL}, {"otherwise", NAME, UNITS, false, NULL},
+    {"reject", FLAG, NULL, false, NULL},
     {"grade", NAME, GRADES, true, NULL}, {"source", TEXT, NULL, true, NULL}, {NULL, 0, NULL, false, NULL}};
 static const field fault_fields[] = {
     {"id", TEXT, NULL, true, NULL}, {"when", OBJECT, NULL, true, fault_when},
@@ -206,6 +207,7 @@ static assay_status check_placement(const char *path, const assay_json *list, as
         const char *id = assay_json_string(r, "id", "");
         bool device = assay_json_get(r, "device") != NULL, reject = assay_json_bool(r, "reject", false);
         if (device == reject) return assay_fail(err, ASSAY_E_INPUT, "%s: placement (%s): one of 'device' and 'reject = true' is needed", path, id);
+        if (reject && assay_json_get(r, "otherwise")) return assay_fail(err, ASSAY_E_INPUT, "%s: placement (%s): 'reject' takes no 'otherwise'", path, id);
     }
     return ASSAY_OK;
 }
@@ -265,7 +267,7 @@ static assay_status check_sources(const char *path, const assay_json *profile, a
 static assay_status check_gpu(const char *path, const assay_json *profile, assay_error *err) {
     bool known = assay_json_path(profile, "numerics.gpu") && assay_json_path(profile, "cost.gpu");
     for (const assay_json *r = assay_json_first(assay_json_get(profile, "placement")); !known && r; r = assay_json_next(r))
-        if (assay_streq(assay_json_string(r, "device", ""), "gpu"))
+        if (assay_streq(assay_json_string(r, "device", ""), "gpu") || assay_streq(assay_json_string(r, "otherwise", ""), "gpu"))
             return assay_fail(err, ASSAY_E_INPUT, "%s: placement (%s): numerics.gpu and cost.gpu are missing", path, assay_json_string(r, "id", ""));
     return ASSAY_OK;
 }
