@@ -115,10 +115,10 @@ function gate(t) end
 ---@param t assay.Kill
 function kill(t) end
 
----Arm against arm where neither is the control.
+---Arms side by side in one table: figures against the reference, against the first of them, and where their ops are placed.
 ---@class assay.Compare
----@field fixture? string fixture on which both arms run
----@field expect? "equal"|"different" what is expected
+---@field fixture? string fixture on which all of them run (default: the first)
+---@field expect? "equal"|"different"|"any" of their outputs, bit for bit: all equal, no two equal, or nothing (the table alone)
 ---@param t assay.Compare
 function compare(t) end
 
