@@ -47,6 +47,16 @@ char *assay_xprintf(const char *fmt, ...) {
     return assay_buf_take(&b);
 }
 
+void assay_mem_expect(void *p, size_t n) {
+#if defined(MADV_HUGEPAGE)
+    enum { WORTH_IT = 4 << 20 };
+    const uintptr_t page = 4096, from = ((uintptr_t)p + page - 1) / page * page, end = ((uintptr_t)p + n) / page * page;
+    if (n >= WORTH_IT) madvise((char *)p + (from - (uintptr_t)p), end - from, MADV_HUGEPAGE);
+#else
+    (void)p, (void)n;
+#endif
+}
+
 /* ---- arena ---- */
 
 /* Blocks double up to ARENA_LARGE, and large ones are asked of the system in one go: page faults one by one cost more. */

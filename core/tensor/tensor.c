@@ -64,6 +64,7 @@ assay_status assay_tensor_new(int32_t dtype, uint32_t rank, const int64_t *shape
     void *block = calloc(1, bytes + ALIGN);                          /* calloc: large blocks come as untouched zero pages */
     if (!block) return assay_fail(err, ASSAY_E_NOMEM, "no memory for a %s tensor %s (%zu bytes)", assay_dtype_name(dtype),
                                   assay_shape_text(rank, shape, text), bytes);
+    assay_mem_expect(block, bytes + ALIGN);
     uintptr_t skip = (ALIGN - (uintptr_t)block % ALIGN) % ALIGN;
     out->block = block;
     out->t = assay_tensor_view(dtype, rank, shape, (char *)block + skip);

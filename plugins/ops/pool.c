@@ -45,7 +45,10 @@ static block *reuse(assay_pool *p, uint64_t bytes) {
 static block *fresh(assay_pool *p, uint64_t bytes) {
     block *b = assay_xcalloc(1, sizeof *b);
     *b = (block){ .bytes = bytes, .owner = p };
-    if (posix_memalign(&b->mem, ALIGN, bytes) == 0) return b;
+    if (posix_memalign(&b->mem, ALIGN, bytes) == 0) {
+        assay_mem_expect(b->mem, bytes);
+        return b;
+    }
     free(b);
     return NULL;
 }
