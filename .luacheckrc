@@ -2,7 +2,7 @@
 std = "lua54"
 max_line_length = 180
 ignore = { "581" }                        -- `not (x > y)` is how NaN fails
-read_globals = { "assay", "experiment", "options", "claim", "prior", "weights", "fixture", "reference", "arm", "gate", "kill", "compare", "sweep", "follows" }
+read_globals = { "assay", "experiment", "options", "claim", "prior", "weights", "fixture", "reference", "arm", "gate", "kill", "compare", "sweep", "follows", "record" }
 files["scripts/assay/laws.lua"] = { read_globals = { "gate_type" } }
 files["scripts/assay/ladders.lua"] = { read_globals = { "gate_type" } }
 files["scripts/gates"] = { read_globals = { "gate_type" } }

@@ -175,7 +175,7 @@ static void gate_details(assay_buf *out, const assay_json *list, const char *wha
 
 static void rest(assay_buf *out, const assay_json *r) {
     static const struct { const char *key, *caption; } parts[] = {
-        { "kills", "Kill conditions" }, { "compares", "Comparisons" }, { "priors", "Prior beliefs" }, { "arms", "Arms" }, { "fixtures", "Fixtures" },
+        { "sources", "Where the sources disagree" }, { "kills", "Kill conditions" }, { "compares", "Comparisons" }, { "priors", "Prior beliefs" }, { "arms", "Arms" }, { "fixtures", "Fixtures" },
         { "reference", "Reference" }, { "target", "Target" }, { "options", "Options" }, { "seeds", "Seeds" }, { "scripts", "Scripts" }, { "identity", "Machines and backends" },
         { "evidence", "Evidence" },
     };

@@ -148,6 +148,7 @@ static void claim_lines(const assay_json *r, bool color, assay_buf *out) {
         const char *fate = str(c, "fate");
         assay_buf_printf(out, "  %-10s %s%-10s%s level %lld (%s), %s: %s\n", str(c, "id"), assay_text_color(fate, color), fate, plain(color),
                          (long long)assay_json_int(c, "level", 0), str(c, "level_name"), str(c, "class"), str(c, "text"));
+        if (*str(c, "why")) assay_buf_printf(out, "             %s\n", str(c, "why"));
     }
 }
 
@@ -157,6 +158,18 @@ static void prior_lines(const assay_json *r, assay_buf *out) {
     for (size_t i = 0; i < assay_json_len(priors); i++) {
         const assay_json *p = assay_json_at(priors, i);
         assay_buf_printf(out, "  %s: %s (%s)\n", str(p, "status"), str(p, "text"), str(p, "bearing"));
+    }
+}
+
+static void source_lines(const assay_json *r, assay_buf *out) {
+    const assay_json *list = assay_json_get(r, "sources");
+    if (assay_json_len(list)) assay_buf_str(out, "\nwhere the sources disagree\n");
+    for (const assay_json *s = assay_json_first(list); s; s = assay_json_next(s)) {
+        assay_buf_printf(out, "  %s %s: %s (%s), not ", str(s, "row"), str(s, "gate"), str(s, "chosen"), str(s, "source"));
+        const assay_json *others = assay_json_get(s, "not_chosen");
+        for (const assay_json *o = assay_json_first(others); o; o = assay_json_next(o))
+            assay_buf_printf(out, "%s%s", o == assay_json_first(others) ? "" : ", ", str(o, "name"));
+        assay_buf_char(out, '\n');
     }
 }
 
@@ -176,6 +189,7 @@ void assay_report_text(const assay_json *r, bool color, assay_buf *out) {
     kill_lines(r, out);
     claim_lines(r, color, out);
     prior_lines(r, out);
+    source_lines(r, out);
     invalid_reasons(r, out);
     missing_line(r, out);
 }

@@ -148,6 +148,29 @@ static const char *fate_of(const assay_json *claim, const assay_json *rows, cons
     return all_pass && !killed_by_name(kills, id, "unknown") ? "confirmed" : "undecided";
 }
 
+/* Whether a passed gate that the claim needs saw evidence of a kind: a plan of placement, a log of power or a rule of authoring is no
+ * measurement of time, however the claim's text reads (M79, M253). */
+static bool saw_kind(const assay_json *claim, const assay_json *rows, const assay_json *asked, const char *kind) {
+    for (size_t i = 0; i < assay_json_len(rows); i++) {
+        const assay_json *row = assay_json_at(rows, i), *list = assay_json_at(asked, i);
+        if (!is_needed(claim, assay_json_string(row, "gate", "")) || !is(row, "printed", "pass")) continue;
+        for (const assay_json *a = assay_json_first(list); a; a = assay_json_next(a))
+            if (is(a, "kind", kind) && is(a, "state", "ok")) return true;
+    }
+    return false;
+}
+
+static void add_fate(const assay_json *claim, const assay_json *rows, const assay_json *asked, const char *fate, assay_json *row) {
+    const char *about = assay_json_string(claim, "about", NULL);
+    bool other_kind = about && assay_streq(fate, "confirmed") && !saw_kind(claim, rows, asked, about);
+    assay_json_set_string(row, "fate", other_kind ? "undecided" : fate);
+    if (about) assay_json_set_string(row, "about", about);
+    if (!other_kind) return;
+    char *why = assay_xprintf("it is about %s, and no gate that it needs saw evidence of that kind", about);
+    assay_json_set_string(row, "why", why);
+    free(why);
+}
+
 /* The six levels: 1 source, 2 program, 3 compiled, 4 static placement, 5 runtime, 6 correctness. Digests of files carry 1 and 2;
  * 4 and 6 need device evidence from every arm item of a passed gate. 3 and 5 are for `promote`, which reads more than a receipt. */
 static int level_of(const assay_json *claim, const assay_json *rows, const assay_json *asked) {
@@ -191,7 +214,7 @@ assay_json *assay_rule_claims(const assay_json *plan, const assay_json *rows, co
         assay_json_set_string(row, "id", assay_json_string(c, "id", ""));
         assay_json_set_string(row, "text", assay_json_string(c, "text", ""));
         assay_json_set(row, "needs", assay_json_clone(assay_json_get(c, "needs")));
-        assay_json_set_string(row, "fate", fate_of(c, rows, kills, valid));
+        add_fate(c, rows, asked, fate_of(c, rows, kills, valid), row);
         assay_json_set_int(row, "level", level);
         assay_json_set_string(row, "level_name", level_names[level]);
         assay_json_set_string(row, "class", class_of(plan));

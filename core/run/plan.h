@@ -9,6 +9,7 @@
  *               perturbed:[{perturb, digest, inputs:[...]}]}]
  *   gates     [{use, version, kind, params (effective, @-words resolved), given:[names], also:[fixtures], after_kill, script, where}]
  *   records   [{name, arm, file, sha256 | why: the file was not there}] (absent when the script has no word `record`)
+ *   sources   [{row, question, gate, chosen, source, says, not_chosen: [{name, source, says}]}]
  *   scripts   [{name, sha256}]
  * Paths are relative to the run directory. `perturb` is canonical JSON text. A changed plan is a new plan. */
 #ifndef ASSAY_RUN_PLAN_H

@@ -26,6 +26,8 @@ assay_status assay_plan_build_gates(assay_plan_build *b, assay_error *err);
 assay_status assay_plan_build_records(assay_plan_build *b, assay_error *err);
 /* After the gates: a record that no gate asks for is a mistake, said with the names that are asked for. */
 assay_status assay_plan_check_records(const assay_plan_build *b, assay_error *err);
+/* sources.c, after the gates: `sources`, the alternative that each gate follows where published sources contradict each other. */
+assay_status assay_plan_build_sources(assay_plan_build *b, assay_error *err);
 /* scripts/: every Lua file used, as used. */
 assay_status assay_plan_build_scripts(assay_plan_build *b, assay_error *err);
 /* follows.c: the earlier receipt and the verdicts it must hold; adds its digest, verdict and standing to the plan. */

@@ -95,6 +95,7 @@ static assay_status materialise(assay_plan_build *b, assay_error *err) {
     if (st == ASSAY_OK) st = assay_plan_build_records(b, err);
     if (st == ASSAY_OK) st = assay_plan_build_scripts(b, err);
     if (st == ASSAY_OK) st = assay_plan_build_gates(b, err);
+    if (st == ASSAY_OK) st = assay_plan_build_sources(b, err);
     if (st == ASSAY_OK) st = assay_plan_check_records(b, err);
     if (st == ASSAY_OK) st = write_plan(b, err);
     return st;

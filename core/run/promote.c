@@ -116,6 +116,8 @@ static void check_machine(const assay_json *receipt, const assay_json *framework
             snprintf(message, sizeof message, "\"%.60s\" is an emulated device: it has no such unit", model);
             refuse(row, "emulated_device", message);
         }
+    if (assay_json_bool(id, "private_api", false))
+        refuse(row, "private_interface", "the evidence was made through private interfaces of the vendor: it is research, no ground to build on");
     if (assay_json_len(assay_json_get(receipt, "identity")) > 1)
         refuse(row, "several_machines", "the evidence comes from several machines or builds: judge each host by itself");
 }

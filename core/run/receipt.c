@@ -123,7 +123,7 @@ static void add_selftests(const assay_judging *j, assay_json *reasons) {
 }
 
 assay_status assay_judging_receipt(assay_judging *j, assay_json **out, assay_error *err) {
-    static const char *const plan_keys[] = {"target", "seeds", "stop", "opset", "precision", "compute_units", NULL};
+    static const char *const plan_keys[] = {"target", "seeds", "stop", "opset", "precision", "compute_units", "sources", NULL};
     static const char *const arm_keys[] = {"name", "role", "compute_units", "structural", "tree", "origin", NULL};
     static const char *const fixture_keys[] = {"name", "provenance", "digest", NULL};
     static const char *const script_keys[] = {"name", "sha256", NULL};

@@ -33,6 +33,7 @@ static const assay_word_field claim_fields[] = {
     { "id", ASSAY_W_NAME, REQ, NULL, NULL, NULL, "short name; `kill` refers to it", NULL },
     { "text", ASSAY_W_STRING, REQ, NULL, NULL, NULL, "the sentence that is confirmed or refuted", NULL },
     { "needs", ASSAY_W_STRINGS, REQ, NULL, NULL, "gate", "gates that must pass for it", NULL },
+    { "about", ASSAY_W_STRING, 0, "program|output|plan|timing|record", NULL, NULL, "kind of evidence it is about: what no needed gate saw confirms nothing", NULL },
     { NULL, 0, 0, NULL, NULL, NULL, NULL, NULL } };
 
 static const assay_word_field prior_fields[] = {

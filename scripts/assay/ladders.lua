@@ -9,7 +9,8 @@
 --   measure  "psnr_db" (default), "snr_db", "cosine" or "gain_error" (the smaller the better)
 --   dtype    type that both sides must have: "fp32" also takes fp64
 -- Limits of the ladders guide-A, guide-B and guide-C are those of the authoring guide (M175 to M180), of report those of the fused
--- attention report, of calibration-4 the whole-tensor letters C, P, S and G of docs/reference/statistics.md.
+-- attention report, of coremltools-example and coreai-models-tests what these projects ask of their own examples (M250), of
+-- calibration-4 the whole-tensor letters C, P, S and G of docs/reference/statistics.md.
 local ladders = { list = {} }
 
 function ladders.add(ladder)
@@ -27,6 +28,8 @@ ladders.add { name = "guide-B",
   { name = "fp32", pass = 70, kill = 60, dtype = "fp32" }, { name = "fp16", pass = 50, kill = 40 }, { name = "4-bit", pass = 40, kill = 30 } }
 ladders.add { name = "guide-C",
   { name = "8-bit", pass = 55, kill = 50 }, { name = "4-bit", pass = 40, kill = 35 }, { name = "2-bit", pass = 35, kill = 25 } }
+ladders.add { name = "coremltools-example", { name = "fused", pass = 40 } }
+ladders.add { name = "coreai-models-tests", { name = "fused", pass = 29.5 } }
 ladders.add { name = "report", { name = "fused", pass = 0.9999, measure = "cosine" } }
 ladders.add { name = "calibration-4",
   { name = "C", pass = 0.9999, measure = "cosine" }, { name = "P", pass = 40 }, { name = "S", pass = 40, measure = "snr_db" },
@@ -119,7 +122,7 @@ function ladders.gate(name)
   return word {
     name = name, version = "1.0", summary = "each step from the source to the device keeps the dB of a named ladder",
     params = {
-      ladder = { "string", help = "guide-A, guide-B, guide-C, report, calibration-4, or one of your own; there is no default" },
+      ladder = { "string", help = "guide-A, guide-B, guide-C, report, coremltools-example, coreai-models-tests, calibration-4, or one of your own; there is no default" },
       rungs = { "string", list = true, optional = true, help = "RUNG=ARM or RUNG=ARM against ARM; without `against` the experiment's reference" },
     },
     needs = needs, judge = judge,

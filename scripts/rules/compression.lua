@@ -102,10 +102,11 @@ local constexprs = { "constexpr_lut_to_dense", "constexpr_lut_to_sparse", "const
   "constexpr_sparse_to_dense", "constexpr_sparse_blockwise_shift_scale" }
 
 return {
-  { id = "palette_scale", rows = { "M97", "M207", "M234" }, severity = "error", profiles = NE, sources = { "guide 4.1", "guide 10 row 6" },
+  { id = "palette_scale", rows = { "M97", "M207", "M234", "M252" }, severity = "error", profiles = NE, sources = { "guide 4.1", "guide 10 row 6" },
     summary = "a palette carries no scale of its own for each channel",
-    way_out = "leave enable_per_channel_scale at False",
-    exempt = { "one scale for the whole tensor" },
+    way_out = "leave enable_per_channel_scale at False, as the shipped recipe does; a session of the same vendor turns it on (palette_scales = session)",
+    exempt = { "one scale for the whole tensor", "palette_scales = session, where the other source is followed" },
+    applies = function(p) return p.palette_scales ~= "session" end,
     each = "op", ops = { "constexpr_lut_to_dense", "constexpr_lut_to_sparse" },
     check = function(op, say)
       local scale = scaled_palette(op)

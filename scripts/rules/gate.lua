@@ -10,6 +10,8 @@ local params = {
   loader = { "string", choices = "unknown|prepared_model|direct", default = "unknown",
     help = "who loads the asset: names of functions choose the unit only for prepared_model" },
   kv = { "string", choices = "undeclared|read_only|state|none", default = "undeclared", help = "the declared pattern of the key-value cache" },
+  palette_scales = { "string", choices = "recipe|session", default = "recipe",
+    help = "whether a palette may have a scale for each channel: recipe says no, a session yes; see docs/reference/sources.md" },
   fail_on = { "string", choices = "error|warning|design", default = "error", help = "the mildest severity that kills" },
   weight_limit_bytes = { "number", default = 2e9, min = 0, help = "largest size of all weights under neural-engine" },
   kernel_max = { "integer", default = 8, min = 1, help = "largest kernel extent that is not advised to be split" },

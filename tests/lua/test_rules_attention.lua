@@ -42,7 +42,32 @@ local function full(value, shape) return function() return assay.full({ value = 
 
 -- ---- spelling
 pair.ne(T, "fused_attention", "M83_both M130_both", { wrong = heads(), right = by_head(), facts = { framework = "coreai" } })
-T.M248_both_the_fused_op_is_under_test_in_coreml = function() t.equal(#pair.findings("neural-engine", heads()), 0) end
+T.M248_yes_the_fused_op_is_under_test_in_coreml = function() t.equal(#pair.findings("neural-engine", heads()), 0) end
+T.M248_no_core_ai_has_no_such_path = function() t.equal(pair.findings("neural-engine", heads(), { framework = "coreai" })[1].rule, "fused_attention") end
+
+-- The skill wants einsum, the shipped code permutes and multiplies: both are right, what differs in meaning is not.
+local function permuted(axis)
+  return function(m)
+    local q, k, v = m:input("q", { 1, 64, 1, 64 }), m:input("k", { 1, 64, 1, 64 }), m:input("v", { 1, 64, 1, 64 })
+    local function moved(x, perm) return m:transpose { x = x, perm = perm } end
+    local keys = moved(m:mul { k, 0.125 }, { 0, 2, 1, 3 })                                    -- b 1 k c
+    local s = moved(m:matmul { x = keys, y = moved(q, { 0, 2, 1, 3 }) }, { 0, 2, 1, 3 })      -- b k 1 q
+    local p = moved(m:softmax { x = s, axis = axis }, { 0, 2, 1, 3 })
+    return moved(m:matmul { x = moved(v, { 0, 2, 1, 3 }), y = p }, { 0, 2, 1, 3 })            -- b c 1 q
+  end
+end
+local function errors_of(build)
+  local list = {}
+  for _, f in ipairs(pair.findings("neural-engine", build)) do
+    if f.severity == "error" then list[#list + 1] = f.rule end
+  end
+  return table.concat(list, " ")
+end
+T.M251_yes_products_as_einsum_or_permuted = function()
+  t.equal(errors_of(by_head()), "")
+  t.equal(errors_of(permuted(1)), "")
+end
+T.M251_no_a_spelling_that_means_something_else = function() t.equal(errors_of(permuted(3)), "softmax_keys") end
 
 pair.gpu(T, "per_head_loop", "M83_both", {
   wrong = function(m)

@@ -90,7 +90,12 @@ local function scaled_lut(m, shape)
   return m:constexpr_lut_to_dense { indices = m:const(assay.full { value = 0, shape = shape, dtype = "uint8" }), lut = lut, name = "palette" }
 end
 
-pair.ne(T, "palette_scale", "M97_both M207_both M234_both", { wrong = layer(scaled_lut), right = layer(palette), says = { "table_scale" } })
+pair.ne(T, "palette_scale", "M97_both M207_both M234_both M252_both", { wrong = layer(scaled_lut), right = layer(palette), says = { "table_scale" } })
+T.M252_yes_the_other_source_may_be_followed_by_name = function()
+  t.equal(#pair.findings("neural-engine", layer(scaled_lut), { palette_scales = "session" }), 0)
+  local recipe = pair.findings("neural-engine", layer(scaled_lut))[1]
+  if not (recipe.way_out:find "recipe" and recipe.way_out:find "session") then error("the finding names one source only: " .. recipe.way_out, 0) end
+end
 T.M95_yes_a_palette_of_six_axes_is_a_constant = function() t.equal(#pair.findings("neural-engine", layer(palette)), 0) end
 pair.ne(T, "palette_stride", "M124_both M215_both", {
   wrong = function(m)

@@ -80,6 +80,9 @@ pair.ne(T, "silu_cast", "M101_both", {
     return m:mul { x, m:sigmoid { x } }
   end,
 })
+T.M251_yes_silu_whole_or_as_a_product = function()
+  t.equal(#pair.findings("neural-engine", function(m) return m:silu { m:input("x", { 1, 64, 1, 64 }) } end), 0)
+end
 pair.ne(T, "fp32_cast", "M102_both M223_both", { wrong = in_fp32(function(m, v) return m:exp { v } end) })
 pair.ne(T, "integer_activation", "M98_both", {
   wrong = function(m)

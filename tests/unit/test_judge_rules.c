@@ -204,6 +204,30 @@ static void a_claim_has_its_own_fate(void) {
     check_claim("[]", "[]", "[]", true, "undecided", 2);
 }
 static void the_reference_backend_never_lifts_a_claim_above_its_files(void) { check_claim(pass_row, REHEARSED, "[]", true, "confirmed", 2); }
+/* One claim about a kind of evidence, and one passed gate that saw `kind`. */
+static void check_about(const char *about, const char *kind, const char *fate) {
+    char *plan_of = assay_xprintf("{\"claims\":[{\"id\":\"c\",\"text\":\"it is faster\",\"needs\":[\"g\"],\"about\":\"%s\"}]}", about);
+    char *saw = assay_xprintf("[[{\"role\":\"candidate\",\"kind\":\"%s\",\"state\":\"ok\",\"origin\":\"device\"}]]", kind);
+    assay_json *plan = parse(plan_of), *rows = parse(pass_row), *asked = parse(saw), *kills = assay_json_array();
+    assay_json *claims = assay_rule_claims(plan, rows, asked, kills, true);
+    CU_ASSERT_STRING_EQUAL(str(assay_json_at(claims, 0), "fate"), fate);
+    CU_ASSERT_EQUAL(assay_json_get(assay_json_at(claims, 0), "why") != NULL, assay_streq(fate, "undecided"));
+    assay_json *const owned[] = {claims, plan, rows, asked, kills};
+    for (size_t i = 0; i < sizeof owned / sizeof *owned; i++) assay_json_free(owned[i]);
+    free(plan_of);
+    free(saw);
+}
+/* M79_yes M253_yes */
+static void a_claim_is_confirmed_by_evidence_of_its_kind(void) {
+    check_about("timing", "timing", "confirmed");
+    check_about("program", "program", "confirmed");
+}
+static void M79_no_placement_and_power_are_no_latency(void) {
+    check_about("timing", "plan", "undecided");
+    check_about("timing", "record", "undecided");
+}
+static void M253_no_a_rule_that_passed_is_not_faster(void) { check_about("timing", "program", "undecided"); }
+static void M44_no_a_plan_is_no_execution(void) { check_about("output", "plan", "undecided"); }
 /* M54_no */
 static void random_weights_cap_a_claim_at_probe_M54(void) {
     assay_json *plan = parse("{\"weights\":{\"provenance\":\"synthetic\"},\"fixtures\":[{\"provenance\":\"recorded\"}],\"claims\":[{\"id\":\"a\",\"text\":\"t\",\"needs\":[]}]}"), *none = assay_json_array();
@@ -264,7 +288,8 @@ static void a_pass_whose_negative_died_is_inconclusive(void) {
     assay_json_free(row);
 }
 
-ASSAY_SUITE("judge rules", TEST(simulated_evidence_keeps_its_weakest_grade), TEST(a_killed_arm_that_equals_the_dead_path_says_so),
+ASSAY_SUITE("judge rules", TEST(a_claim_is_confirmed_by_evidence_of_its_kind), TEST(M79_no_placement_and_power_are_no_latency),
+            TEST(M253_no_a_rule_that_passed_is_not_faster), TEST(M44_no_a_plan_is_no_execution), TEST(simulated_evidence_keeps_its_weakest_grade), TEST(a_killed_arm_that_equals_the_dead_path_says_so),
             TEST(a_pass_whose_negative_died_is_inconclusive), TEST(target_question_on_the_reference_backend_is_not_measured), TEST(an_experiment_about_the_reference_backend_is_decided_there), TEST(target_question_on_a_device_stands),
             TEST(target_question_without_any_evidence_is_not_measured), TEST(an_output_question_is_decided_anywhere), TEST(a_failed_gate_is_invalid),
             TEST(missing_evidence_is_no_verdict), TEST(a_kill_fires_at_its_bound), TEST(a_kill_stays_quiet_beyond_its_bound),

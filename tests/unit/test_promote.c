@@ -109,6 +109,13 @@ static void evidence_from_before_the_framework_is_refused(void) {
     expect((small){.framework = "coreai", .evidence = OUTPUT("device"), .identity = ON("27.0", "iPhone 17 Simulator")}, "emulated_device");
 }
 
+static void M78_yes_M78_no_private_interfaces_promote_nothing(void) {
+    static const char private[] = "{\"os.build\":\"24G720\",\"os.version\":\"15.7.7\",\"chip\":\"M1\",\"private_api\":true}";
+    static const char public[] = "{\"os.build\":\"24G720\",\"os.version\":\"15.7.7\",\"chip\":\"M1\",\"private_api\":false}";
+    expect((small){.evidence = OUTPUT("device"), .identity = private}, "private_interface");
+    expect((small){.evidence = OUTPUT("device"), .identity = public}, "6 promoted");
+}
+
 static void what_is_not_confirmed_or_not_sealed_is_refused(void) {
     expect((small){.evidence = OUTPUT("device"), .unsealed = true}, "exploratory");
     expect((small){.evidence = OUTPUT("device"), .fate = "undecided"}, "not_confirmed");
@@ -142,6 +149,6 @@ static void M75_speed_with_drift_needs_a_transcript_and_a_policy(void) {
     CU_ASSERT_STRING_EQUAL(speed("kill", ",{\"gate\":\"transcript\",\"printed\":\"pass\",\"params\":{\"policy\":\"p\"}}"), "");
 }
 
-ASSAY_SUITE("promote", TEST(M75_speed_with_drift_needs_a_transcript_and_a_policy), TEST(M38_yes_program_files_carry_level_2), TEST(M40_yes_M44_yes_a_plan_is_capped_at_level_4), TEST(M41_yes_M41_no_only_corroborated_records_carry_level_5), TEST(M42_yes_M42_no_outputs_of_the_device_carry_level_6),
+ASSAY_SUITE("promote", TEST(M75_speed_with_drift_needs_a_transcript_and_a_policy), TEST(M78_yes_M78_no_private_interfaces_promote_nothing), TEST(M38_yes_program_files_carry_level_2), TEST(M40_yes_M44_yes_a_plan_is_capped_at_level_4), TEST(M41_yes_M41_no_only_corroborated_records_carry_level_5), TEST(M42_yes_M42_no_outputs_of_the_device_carry_level_6),
             TEST(simulated_and_mixed_evidence_is_refused), TEST(M51_no_a_machine_has_a_build_and_a_chip), TEST(M54_yes_M54_no_stand_ins_make_a_probe),
             TEST(evidence_from_before_the_framework_is_refused), TEST(what_is_not_confirmed_or_not_sealed_is_refused))

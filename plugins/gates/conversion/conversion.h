@@ -19,7 +19,7 @@ typedef struct settings {
     uint32_t n_require;
     const char *forbid[NAMES_MAX];
     uint32_t n_forbid;
-    bool same_opset, same_inputs, same_outputs;
+    bool same_opset, same_inputs, same_outputs, broadcast;
 } settings;
 
 /* What stands between one operand of an attention and where it comes from. */

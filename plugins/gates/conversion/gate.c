@@ -68,6 +68,12 @@ static const assay_param params[] = {
      .help = "what must be equal in both arms",
      .min = 1,
      .type = ASSAY_T_STRING | ASSAY_T_LIST},
+    {.name = "batch_dims",
+     .def = "equal",
+     .choices = "equal|broadcast",
+     .help = "batch axes of the fused op: equal (the converter's own validator) or broadcast (the report); see docs/reference/sources.md",
+     .min = 1,
+     .type = ASSAY_T_STRING},
     {.name = NULL},
 };
 
@@ -81,6 +87,7 @@ static void read_settings(const assay_host *h, const assay_params *ps, settings 
     s->arm = text_param(h, ps, "arm");
     s->control = text_param(h, ps, "control");
     s->function = text_param(h, ps, "function");
+    s->broadcast = !strcmp(text_param(h, ps, "batch_dims"), "broadcast");
     for (uint32_t i = 0; i < NAMES_MAX && h->param(ps, "require", i, &v) == ASSAY_OK; i++, s->n_require++) {
         s->require[i] = v.key;
         s->count[i] = v.i;

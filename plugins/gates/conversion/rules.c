@@ -122,7 +122,15 @@ static void judge_double_scale(const assay_program_1 *p, const arm *a, double fo
 }
 
 /* What the op itself demands (the converter checks it, a hand-made or rewritten package may not). */
-static void judge_op_contract(const assay_program_1 *p, const site *s, report *r) {
+static bool sizes_fit(int64_t a, int64_t b, int64_t c, bool broadcast) {
+    int64_t largest = a > b ? a : b;
+    if (c > largest) largest = c;
+    if (a < 0 || b < 0 || c < 0) return true; /* not known before the run */
+    if (!broadcast) return a == b && b == c;
+    return (a == 1 || a == largest) && (b == 1 || b == largest) && (c == 1 || c == largest);
+}
+
+static void judge_op_contract(const assay_program_1 *p, const site *s, bool broadcast, report *r) {
     static const char *const known[] = {"query", "key", "value", "attn_mask"};
     for (uint32_t i = 0; i < p->op_key_count(s->op); i++) {
         bool ok = false;
@@ -140,10 +148,11 @@ static void judge_op_contract(const assay_program_1 *p, const site *s, report *r
         bool batch = i < rank - 2,
              source = i == rank - 2; /* batch axes equal in all; k and v share the source length; q and k the head size */
         int64_t a = source ? v : q, b = k, c = batch ? v : b;
-        if (a < 0 || b < 0 || c < 0 || (a == b && b == c)) continue;
+        if (sizes_fit(a, b, c, batch && broadcast)) continue;
+        const char *other = batch && sizes_fit(a, b, c, true) ? " (the report lets batch axes broadcast, the converter's validator does not: batch_dims)" : "";
         conversion_kill(r, "op_contract_violated", site_name(p, s),
-                        "axis %d: query %lld, key %lld, value %lld do not fit together", (int)i, (long long)q, (long long)k,
-                        (long long)v);
+                        "axis %d: query %lld, key %lld, value %lld do not fit together%s", (int)i, (long long)q, (long long)k,
+                        (long long)v, other);
     }
 }
 
@@ -157,5 +166,5 @@ void conversion_judge_candidate(const assay_program_1 *p, const settings *s, con
     judge_counts(p, s, candidate, r);
     judge_double_scale(p, candidate, folded, folded_role, r);
     for (uint32_t i = 0; i < candidate->n_sites; i++)
-        if (candidate->sites[i].fused) judge_op_contract(p, &candidate->sites[i], r);
+        if (candidate->sites[i].fused) judge_op_contract(p, &candidate->sites[i], s->broadcast, r);
 }

@@ -305,6 +305,20 @@ static void M2_M12_M13_operands_must_fit(void) {
     expect(judge(ev, NULL), "kill: | op_contract_violated", "rank 2");
 }
 
+/* The sources disagree: equal unless the experiment names the other. */
+static void M249_yes_M249_no_batch_axes_by_named_source(void) {
+    static const char body[] = PROJECTIONS "tensor<fp32, [3, 2, 4]> ky = linear(weight = w, x = y)[name = string(\"ky\")];\n"
+                                           "tensor<fp32, [3, 2, 4]> vy = linear(weight = w, x = y)[name = string(\"vy\")];\n" SDPA("attn", "q", "ky", "vy");
+    static const char *const params[] = {NULL, "{\"batch_dims\":\"equal\"}", "{\"batch_dims\":\"broadcast\"}"};
+    open_gate();
+    for (int i = 0; i < 3; i++) {
+        assay_evidence_set *ev = assay_evidence_new();
+        add_mil(ev, "candidate", T "x, tensor<fp32, [3, 2, 4]> y", body, "attn");
+        assay_json *v = judge(ev, params[i]);
+        if (i < 2) says(v, "op_contract_violated", "the report lets batch axes broadcast");
+        else expect(v, "pass: |", params[i]);
+    }
+}
 /* M11_no */
 static void M11_the_op_has_no_scale_input(void) {
     says(judge_mil(PROJECTIONS SCALAR("c", "1.0")
@@ -410,6 +424,6 @@ ASSAY_SUITE("conversion", TEST(M5_M6_M55_fused_beside_explicit_passes), TEST(M5_
             TEST(M15_precision_and_io_must_match), TEST(M16_other_weights_are_not_comparable),
             TEST(absent_evidence_is_not_measured), TEST(M7_scales_are_found_wherever_they_stand),
             TEST(M16_weights_are_compared_however_they_are_spelled), TEST(M5_exactly_so_many_that_reach_an_output),
-            TEST(M1_M4_M8_M9_say_why_it_was_decomposed), TEST(M2_M12_M13_operands_must_fit), TEST(M11_the_op_has_no_scale_input),
+            TEST(M1_M4_M8_M9_say_why_it_was_decomposed), TEST(M2_M12_M13_operands_must_fit), TEST(M249_yes_M249_no_batch_axes_by_named_source), TEST(M11_the_op_has_no_scale_input),
             TEST(M17_M18_facts_are_reported), TEST(absent_weight_file_is_said), TEST(every_package_is_classified_by_its_tags),
             TEST(tear_down))

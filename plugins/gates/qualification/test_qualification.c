@@ -63,6 +63,9 @@ static void M51_no_a_verdict_is_carried_over(void) {
            "kill all_zero_output");
 }
 
+/* M52_yes: placed, and shown right by its own evidence. */
+static void placed_and_right_qualifies(void) { expect("[" RECEIPT("p", "24G720", "M1", "NE", RIGHT) "]", "pass"); }
+
 static void M52_no_placement_never_implies_correctness(void) {
     expect("[" RECEIPT("p", "24G720", "M1", "NE", "null") "]", "inconclusive no_parity");
     expect("[" RECEIPT("p", "24G720", "M1", "NE", "{}") "]", "kill cosine_below_min");
@@ -97,5 +100,6 @@ static void other_documents_are_no_receipts(void) {
 static void tear_down(void) { assay_registry_free(registry); }
 
 ASSAY_SUITE("qualification", TEST(M51_yes_M51_no_a_cell_names_its_build_and_chip), TEST(M51_no_a_verdict_is_carried_over),
+            TEST(placed_and_right_qualifies),
             TEST(M52_no_placement_never_implies_correctness), TEST(M57_no_non_finite_output_is_killed),
             TEST(receipts_of_assay_keep_their_standing), TEST(other_documents_are_no_receipts), TEST(tear_down))
