@@ -28,6 +28,7 @@ function experiment(t) end
 ---@field id string short name; `kill` refers to it
 ---@field text string the sentence that is confirmed or refuted
 ---@field needs string|string[] gates that must pass for it
+---@field about? "program"|"output"|"plan"|"timing"|"record" kind of evidence it is about: what no needed gate saw confirms nothing
 ---@param t assay.Claim
 function claim(t) end
 
