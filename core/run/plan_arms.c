@@ -81,7 +81,7 @@ static assay_status place_program(assay_plan_build *b, const assay_program *p, c
     return st;
 }
 
-static const char *const arm_fields[] = {"name", "role", "source", "like", "compute_units", "precision", "change", "where"};
+static const char *const arm_fields[] = {"name", "role", "source", "like", "compute_units", "precision", "backend", "change", "where"};
 
 static assay_status build_arm(assay_plan_build *b, size_t i, const assay_json *arm, assay_json *row, assay_error *err) {
     const char *name = assay_json_string(arm, "name", "");

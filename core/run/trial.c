@@ -99,8 +99,13 @@ static bool is_value_inside(const assay_plan *p, const assay_query *q) {
     return inside;
 }
 
+/* The reference, and an arm that models its arithmetic, run on the reference backend whatever the backend of the run. */
+static bool on_reference(const assay_plan *p, const char *arm) {
+    return assay_streq(arm, "@reference") || assay_streq(assay_json_string(assay_plan_arm(p, arm), "backend", NULL), "reference");
+}
+
 static assay_status fill_request(const assay_plan *p, const assay_query *q, assay_json *job, assay_json *request, assay_error *err) {
-    bool oracle = assay_streq(q->arm, "@reference");
+    bool oracle = assay_streq(q->arm, "@reference"), at_home = !oracle && on_reference(p, q->arm);
     if (oracle && q->kind != ASSAY_K_OUTPUT) return assay_fail(err, ASSAY_E_MISSING, "the reference has outputs only");
     const char *arm = q->arm || q->kind != ASSAY_K_RECORD ? q->arm : assay_plan_arm_of_role(p->json, "control");  /* of the machine: beside the control */
     assay_status st = add_arm(p, arm, "arm", job, request, err);
@@ -108,6 +113,7 @@ static assay_status fill_request(const assay_plan *p, const assay_query *q, assa
     if (st != ASSAY_OK || q->kind == ASSAY_K_PLAN || q->kind == ASSAY_K_RECORD) return st;
     assay_json_set(request, "params", numeric_params(assay_plan_arm(p, q->arm), oracle));
     if (oracle) assay_json_set_bool(request, "oracle", true);
+    if (at_home) assay_json_set_string(request, "backend", "reference");
     st = add_fixture(p, q, job, request, err);
     if (st != ASSAY_OK || q->kind == ASSAY_K_OUTPUT) {
         if (q->repeats > 1) assay_json_set_int(request, "repeats", q->repeats);
@@ -128,7 +134,7 @@ assay_status assay_trial_job(const assay_plan *p, const assay_query *q, assay_js
     assay_json_set_string(job, "kind", assay_kind_name(q->kind));
     assay_json_set_string(request, "schema", "assay-request/1");
     assay_json_set_string(request, "kind", assay_kind_name(q->kind));
-    assay_json_set_string(job, "backend", assay_streq(q->arm, "@reference") ? "reference" : NULL);
+    assay_json_set_string(job, "backend", on_reference(p, q->arm) ? "reference" : NULL);
     assay_status st = fill_request(p, q, job, request, err);
     if (st != ASSAY_OK) {
         assay_json_free(job);

@@ -83,6 +83,7 @@ static const assay_word_field arm_fields[] = {
     { "mutate", ASSAY_W_FUNCTION, 0, NULL, NULL, NULL, "function(mil) that plants a fault", NULL },
     { "compute_units", ASSAY_W_STRING, 0, UNITS, NULL, NULL, "policy (default: the experiment's)", NULL },
     { "precision", ASSAY_W_STRING, 0, "fp16|fp32", NULL, NULL, "types of the built program (default: the experiment's)", NULL },
+    { "backend", ASSAY_W_STRING, 0, "reference", NULL, NULL, "\"reference\": it runs there whatever runs the others: a model of arithmetic, no program for the device", NULL },
     { "sources", ASSAY_W_STRINGS, 0, NULL, NULL, NULL, "files digested into the identity of a converted arm", NULL },
     { "change", ASSAY_W_STRINGS, 0, NULL, NULL, NULL, "declared differences from the control", NULL },
     { NULL, 0, 0, NULL, NULL, NULL, NULL, NULL } };

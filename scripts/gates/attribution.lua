@@ -5,11 +5,13 @@ local texts = {
   scores_stored = "stores scores in fp16",
   probabilities_stored = "stores probabilities in fp16",
   both_stored = "stores scores and probabilities in fp16, softmax in fp32",
+  both_stored_fp16_scale = "stores scores and probabilities in fp16, softmax in fp32, and rounds the scale to fp16",
   unscaled_scores_stored = "stores unscaled scores in fp16, scales them after",
   query_scaled = "scales the query first, everything stored in fp16",
   key_scaled = "scales the key first, everything stored in fp16",
   both_scaled = "scales query and key by the root, everything stored in fp16",
   narrow_sums = "accumulates in fp16",
+  narrow_fused_sums = "accumulates in fp16, product and sum in one step",
 }
 
 local function words(text)
@@ -29,7 +31,7 @@ end
 local function ranked(candidate, ev, names)
   local list = {}
   for i, name in ipairs(names) do
-    local t = ev:tensor("order", name)
+    local t = ev:tensor("reference", "order_" .. name)
     list[i] = { name = name, db = distance(candidate, t), tensor = t, at = i }
   end
   table.sort(list, function(a, b)
@@ -42,18 +44,18 @@ end
 return gate_type {
   name = "attribution", version = "1.0", summary = "which order of fp16 arithmetic explains the candidate best",
   params = {
-    orders = { "string", default = "nothing_stored,scores_stored,probabilities_stored,both_stored,unscaled_scores_stored,query_scaled,key_scaled,both_scaled,narrow_sums",
+    orders = { "string", default = table.concat(require("assay.orders").names, ","),
                help = "names of assay.orders, with commas; the arms are called order_NAME" },
     gap_db = { "number", default = 6, min = 0, help = "by how much an order must be nearer than the reference is" },
   },
   needs = function(p, _, req)
     local fixture = first(p.fixture)
-    req:output("reference", { arm = "@reference", fixture = fixture })
+    req:output("reference", { arm = "@reference", fixture = fixture, label = "@reference" })
     req:output("candidate", { arm = p.arm, fixture = fixture })
-    for _, name in ipairs(words(p.orders)) do req:output("order", { arm = "order_" .. name, fixture = fixture, label = name }) end
+    for _, name in ipairs(words(p.orders)) do req:output("reference", { arm = "order_" .. name, fixture = fixture, label = "order_" .. name }) end
   end,
   judge = function(p, ev, finding)
-    local reference, candidate, names = ev:tensor "reference", ev:tensor "candidate", words(p.orders)
+    local reference, candidate, names = ev:tensor("reference", "@reference"), ev:tensor "candidate", words(p.orders)
     if #names == 0 then return finding:invalid("no_orders", "orders names no order") end
     local own = distance(candidate, reference)
     local list = ranked(candidate, ev, names)

@@ -65,7 +65,8 @@ static void make_scores(problem *p, const float *q, const float *key) {
     const assay_sdpa_args *a = p->a;
     int order = p->how->n.order;
     double c = scale_of(p), after = order == ASSAY_SIM_FLASH || order == ASSAY_SIM_FOLD || order == ASSAY_SIM_POST ? c : 1;
-    double on_q = order == ASSAY_SIM_PREQ ? c : order == ASSAY_SIM_SPLIT ? sqrt(c) : 1, on_k = order == ASSAY_SIM_PREK ? c : order == ASSAY_SIM_SPLIT ? sqrt(c) : 1;
+    double root = (double)assay_sim_round16((float)sqrt(c));
+    double on_q = order == ASSAY_SIM_PREQ ? c : order == ASSAY_SIM_SPLIT ? root : 1, on_k = order == ASSAY_SIM_PREK ? c : order == ASSAY_SIM_SPLIT ? root : 1;
     scale_into(p, p->q, q, a->L * a->E, on_q);
     scale_into(p, p->key, key, a->S * a->E, on_k);
     p->k->gemm_f32(p->q, a->E, p->key, a->E, true, NULL, p->scores, a->S, a->L, a->S, a->E, a->threads);
