@@ -88,6 +88,7 @@ function reference(t) end
 ---@field mutate? function function(mil) that plants a fault
 ---@field compute_units? "cpu_only"|"cpu_and_gpu"|"cpu_and_ne"|"all" policy (default: the experiment's)
 ---@field precision? "fp16"|"fp32" types of the built program (default: the experiment's)
+---@field backend? "reference" "reference": it runs there whatever runs the others: a model of arithmetic, no program for the device
 ---@field sources? string|string[] files digested into the identity of a converted arm
 ---@field change? string|string[] declared differences from the control
 ---@param t assay.Arm
