@@ -85,7 +85,11 @@ static char **merged_environment(const char *const *extra, const char *parent) {
 /* Both ends close on exec, and stand above the descriptors that the child's own are put on. */
 static int private_pipe(int ends[2]) {
     int raw[2];
+#if defined(__linux__)
+    if (pipe2(raw, O_CLOEXEC) != 0) return -1;   /* another thread may start a worker meanwhile */
+#else
     if (pipe(raw) != 0) return -1;
+#endif
     for (int i = 0; i < 2; i++) {
         ends[i] = fcntl(raw[i], F_DUPFD_CLOEXEC, 16);
         close(raw[i]);

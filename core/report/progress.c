@@ -1,6 +1,7 @@
 /* Progress of a run: trial k of n, arm, gate, elapsed time and an estimate of the rest. */
 #include "report/progress.h"
 #include "base/names.h"
+#include "base/process.h"
 #include <string.h>
 
 static void erase(assay_progress_view *v) {
@@ -20,7 +21,7 @@ static void trial_begin(void *ctx, size_t k, size_t n, const assay_json *job, co
     assay_progress_view *v = ctx;
     const char *fixture = assay_json_string(job, "fixture", NULL);
     const char *record = assay_json_string(assay_json_get(job, "request"), "record", NULL);
-    v->k = k;
+    if (!v->start_ns) v->start_ns = assay_now_ns();
     v->n = n;
     snprintf(v->line, sizeof v->line, "trial %zu of %zu  %s%s%s  %s%s%s%s  for %s", k, n, assay_json_string(job, "kind", ""), record ? " " : "", record ? record : "", assay_json_string(job, "arm", ""),
              fixture ? " on " : "", fixture ? fixture : "", assay_json_string(job, "perturb", NULL) ? " (perturbed)" : "", gate);
@@ -28,17 +29,16 @@ static void trial_begin(void *ctx, size_t k, size_t n, const assay_json *job, co
 }
 
 /* The rest of the trials known now, at the mean pace so far. */
-static double estimate_s(const assay_progress_view *v, double elapsed_s) {
-    if (v->k <= 1) return -1;
-    double rest = v->done_s / (double)(v->k - 1) * (double)(v->n - v->k + 1) - elapsed_s;
-    return rest > 0 ? rest : 0;
+static double estimate_s(const assay_progress_view *v) {
+    if (!v->ended || v->ended >= v->n) return -1;
+    return (double)(assay_now_ns() - v->start_ns) * 1e-9 / (double)v->ended * (double)(v->n - v->ended);
 }
 
 static void tick(void *ctx, double elapsed_s) {
     assay_progress_view *v = ctx;
     if (!v->live) return;
     char text[280];
-    double rest_s = estimate_s(v, elapsed_s);
+    double rest_s = estimate_s(v);
     if (rest_s < 0) snprintf(text, sizeof text, "%s  %.0f s", v->line, elapsed_s);
     else snprintf(text, sizeof text, "%s  %.0f s, about %.0f s left", v->line, elapsed_s, rest_s);
     show(v, text);
@@ -46,7 +46,7 @@ static void tick(void *ctx, double elapsed_s) {
 
 static void trial_end(void *ctx, const char *state, double wall_s) {
     assay_progress_view *v = ctx;
-    v->done_s += wall_s;
+    v->ended++;
     if (!v->live) fprintf(v->out, "%s: %s, %.2f s\n", v->line, state, wall_s);
     else if (!assay_streq(state, "ok")) {
         erase(v);

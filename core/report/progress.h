@@ -6,7 +6,7 @@
 
 typedef struct assay_progress_view {
     FILE *out; bool live, quiet;
-    size_t k, n; double done_s; char line[200];
+    size_t ended, n; int64_t start_ns; char line[200];
     size_t width;                                /* of the live line on the screen */
 } assay_progress_view;
 /* Fills in the callbacks; `view` must outlive them. */

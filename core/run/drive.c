@@ -3,8 +3,10 @@
 #include "base/fs.h"
 #include "base/names.h"
 #include "base/process.h"
+#include "base/threads.h"
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -75,39 +77,103 @@ static void journal(const assay_drive *d, const assay_json *job, const char *sta
     free(path);
 }
 
+/* The trials of one run, and the batch of them that is at work. Several side by side tell of themselves under the lock. */
+typedef struct series {
+    const assay_drive *d;
+    size_t begun, known;
+    const assay_json **jobs;
+    size_t n;                                    /* of the batch */
+    uint32_t at_once;
+    const char *gate;
+    pthread_mutex_t lock;
+    assay_status status;                         /* the batch's first failure: nothing is begun after it */
+    assay_error why;
+} series;
+
 static void tick(void *ctx, double elapsed_s) {
-    const assay_progress *p = ctx;
+    series *t = ctx;
+    const assay_progress *p = t->d->progress;
+    pthread_mutex_lock(&t->lock);
     if (p && p->tick) p->tick(p->ctx, elapsed_s);
+    pthread_mutex_unlock(&t->lock);
 }
 
-typedef struct tally { size_t done, known; } tally;
+/* The trial's number, or 0 when the batch has failed. */
+static size_t begin_trial(series *t, const assay_json *job) {
+    const assay_progress *p = t->d->progress;
+    pthread_mutex_lock(&t->lock);
+    size_t k = t->status == ASSAY_OK ? ++t->begun : 0;
+    if (k && p && p->trial_begin) p->trial_begin(p->ctx, k, t->known, job, t->gate);
+    pthread_mutex_unlock(&t->lock);
+    return k;
+}
 
-static assay_status run_job(const assay_drive *d, const assay_json *job, const char *gate, tally *t, assay_error *err) {
-    const assay_progress *p = d->progress;
-    assay_supervisor s = d->supervisor;
-    const char *state = "";
-    s.tick = tick;
-    s.ctx = (void *)(uintptr_t)p;
-    int64_t start_ns = assay_now_ns();
-    if (p && p->trial_begin) p->trial_begin(p->ctx, t->done + 1, t->known, job, gate);
-    assay_status st = assay_supervise(&s, job, &state, err);
-    double wall_s = (double)(assay_now_ns() - start_ns) * 1e-9;
-    if (st != ASSAY_OK) return st;
-    t->done++;
-    journal(d, job, state, wall_s);
+static void end_trial(series *t, const assay_json *job, size_t k, const char *state, double wall_s) {
+    const assay_progress *p = t->d->progress;
+    pthread_mutex_lock(&t->lock);
+    journal(t->d, job, state, wall_s);
+    if (t->at_once > 1 && p && p->trial_begin) p->trial_begin(p->ctx, k, t->known, job, t->gate);   /* others have begun since */
     if (p && p->trial_end) p->trial_end(p->ctx, state, wall_s);
-    return ASSAY_OK;
+    pthread_mutex_unlock(&t->lock);
 }
 
-/* Timing trials one at a time: where they are for information only, the gate wants no second one. */
-static assay_status run_missing(const assay_drive *d, const assay_json *jobs, const char *gate, tally *t, assay_error *err) {
-    size_t n = assay_json_len(jobs);
-    bool timing = assay_streq(assay_json_string(assay_json_at(jobs, 0), "kind", ""), "timing");
-    if (timing) n = 1;
-    if (t->done + n > t->known) t->known = t->done + n;
-    assay_status st = ASSAY_OK;
-    for (size_t i = 0; st == ASSAY_OK && i < n; i++) st = run_job(d, assay_json_at(jobs, i), gate, t, err);
-    return st;
+static void fail_batch(series *t, assay_status st, const assay_error *why) {
+    pthread_mutex_lock(&t->lock);
+    if (t->status == ASSAY_OK) t->why = *why;
+    if (t->status == ASSAY_OK) t->status = st;
+    pthread_mutex_unlock(&t->lock);
+}
+
+static void run_job(void *ctx, uint64_t i, uint32_t worker) {
+    series *t = ctx;
+    assay_supervisor s = t->d->supervisor;
+    const char *state = "";
+    assay_error why = {0};
+    size_t k = begin_trial(t, t->jobs[i]);
+    if (!k) return;
+    if (worker == 0) s.tick = tick;
+    s.ctx = t;
+    if (!s.threads && t->at_once > 1) s.threads = t->at_once < assay_cpu_count() ? assay_cpu_count() / t->at_once : 1;
+    int64_t start_ns = assay_now_ns();
+    assay_status st = assay_supervise(&s, t->jobs[i], &state, &why);
+    if (st == ASSAY_OK) end_trial(t, t->jobs[i], k, state, (double)(assay_now_ns() - start_ns) * 1e-9);
+    else fail_batch(t, st, &why);
+}
+
+static bool is_timing(const assay_json *job) { return assay_streq(assay_json_string(job, "kind", ""), "timing"); }
+
+/* A device is asked one thing at a time; what is computed here has no such need. */
+static bool is_computed(const assay_drive *d, const assay_json *job) {
+    const assay_backend_type *b = assay_registry_backend(d->supervisor.registry, assay_json_string(job, "backend", d->supervisor.backend), NULL);
+    return b && b->origin != ASSAY_ORIGIN_DEVICE;
+}
+
+/* All trials without a clock, or else one timing trial: where those are for information only, the gate wants no second one. */
+static void choose_batch(series *t, const assay_json *missing) {
+    size_t n = assay_json_len(missing);
+    bool computed = true;
+    t->n = 0;
+    for (size_t i = 0; i < n; i++) {
+        const assay_json *job = assay_json_at(missing, i);
+        if (is_timing(job)) continue;
+        computed &= is_computed(t->d, job);
+        t->jobs[t->n++] = job;
+    }
+    if (!t->n) t->jobs[t->n++] = assay_json_at(missing, 0);
+    t->at_once = computed && !is_timing(t->jobs[0]) ? assay_side_by_side() : 1;
+    if (t->at_once > t->n) t->at_once = (uint32_t)t->n;
+}
+
+static assay_status run_missing(series *t, const assay_json *missing, const char *gate, assay_error *err) {
+    t->jobs = assay_xcalloc(assay_json_len(missing) + 1, sizeof *t->jobs);
+    t->gate = gate;
+    choose_batch(t, missing);
+    if (t->begun + t->n > t->known) t->known = t->begun + t->n;
+    assay_parallel(t->at_once, t->n, run_job, t);
+    free(t->jobs);
+    t->jobs = NULL;
+    if (t->status != ASSAY_OK && err) *err = t->why;
+    return t->status;
 }
 
 /* Each line once: a gate is asked again after every trial. */
@@ -123,7 +189,7 @@ static void tell(const assay_progress *p, const char *gate, const assay_json *sa
 }
 
 static assay_status take_turns(const assay_drive *d, assay_judging *j, assay_error *err) {
-    tally t = {0};
+    series t = {.d = d, .lock = PTHREAD_MUTEX_INITIALIZER};
     assay_json *told = assay_json_array();
     assay_status st;
     for (;;) {
@@ -133,7 +199,7 @@ static assay_status take_turns(const assay_drive *d, assay_judging *j, assay_err
         st = assay_judging_step(j, false, &missing, &gate, err);
         if (st != ASSAY_OK || !missing) break;
         tell(d->progress, gate, assay_judging_said(j), told);
-        st = run_missing(d, missing, gate, &t, err);
+        st = run_missing(&t, missing, gate, err);
         if (st != ASSAY_OK) break;
     }
     assay_json_free(told);
@@ -155,22 +221,12 @@ assay_status assay_drive_run(const assay_drive *d, assay_json **receipt, assay_e
     return st;
 }
 
-static void add_unique(assay_json *jobs, const assay_json *more) {
-    for (size_t i = 0; i < assay_json_len(more); i++) {
-        const assay_json *job = assay_json_at(more, i);
-        bool known = false;
-        for (size_t k = 0; !known && k < assay_json_len(jobs); k++)
-            known = assay_streq(assay_json_string(assay_json_at(jobs, k), "id", ""), assay_json_string(job, "id", ""));
-        if (!known) assay_json_append(jobs, assay_json_clone(job));
-    }
-}
-
 assay_status assay_drive_missing(const assay_plan *p, const char *host, const char *gate_path, assay_json **jobs, assay_error *err) {
     assay_judging *j = assay_judging_new(p, host, gate_path);
     assay_json *all = assay_json_array();
     assay_status st = assay_judging_missing(j, all, err);
     assay_json *unique = assay_json_array();
-    add_unique(unique, all);
+    assay_jobs_add(unique, all);
     assay_json_free(all);
     assay_judging_free(j);
     if (st != ASSAY_OK) assay_json_free(unique);

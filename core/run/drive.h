@@ -4,7 +4,8 @@
 #include "run/judge.h"
 #include "run/work.h"
 
-/* What a watcher is told. Every pointer is borrowed for the call. */
+/* What a watcher is told, by one thread at a time. Every pointer is borrowed for the call. Of trials that run side by side each
+ * is begun when it starts and once more just before its end. */
 typedef struct assay_progress {
     void (*trial_begin)(void *ctx, size_t k, size_t n, const assay_json *job, const char *gate);   /* trial k of n known so far */
     void (*tick)(void *ctx, double elapsed_s);

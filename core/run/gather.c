@@ -221,6 +221,13 @@ static bool listed(const assay_json *jobs, const char *id) {
     return false;
 }
 
+void assay_jobs_add(assay_json *jobs, const assay_json *more) {
+    for (size_t i = 0; i < assay_json_len(more); i++) {
+        const assay_json *job = assay_json_at(more, i);
+        if (!listed(jobs, assay_json_string(job, "id", ""))) assay_json_append(jobs, assay_json_clone(job));
+    }
+}
+
 assay_status assay_gather_need(assay_gather *g, const assay_need *n, assay_evidence_set *set, assay_error *err) {
     assay_json *row = note_need(g, n);
     if (n->query.kind == ASSAY_K_PROGRAM) return add_program(g, n, set, row, err);

@@ -12,6 +12,8 @@ void assay_gather_open(assay_gather *g, const assay_plan *p, const char *host);
 void assay_gather_close(assay_gather *g);
 /* Adds the item to `set`, or the job to `missing`. Evidence whose digest differs from what its trial.json says is an error. */
 assay_status assay_gather_need(assay_gather *g, const assay_need *n, assay_evidence_set *set, assay_error *err);
+/* Adds copies of the jobs in `more` that `jobs` does not hold yet, by id. */
+void assay_jobs_add(assay_json *jobs, const assay_json *more);
 /* Asks the gate until it asks nothing new or something is missing (at most 8 rounds), then, when nothing is missing, judges.
  * The answer: {asked, missing, said: [what the gate logged as information while asking], verdict | null,
  * error: {message} | absent}. `error` is the gate's own failure; a failure of

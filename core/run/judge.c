@@ -7,7 +7,7 @@
 #include <string.h>
 #include <stdio.h>
 
-#define GATE_TIMEOUT_S 1800.0
+static const assay_json *gates_of(const assay_judging *j) { return assay_json_get(j->plan->json, "gates"); }
 
 assay_judging *assay_judging_new(const assay_plan *p, const char *host, const char *gate_path) {
     assay_judging *j = assay_xcalloc(1, sizeof *j);
@@ -21,6 +21,7 @@ assay_judging *assay_judging_new(const assay_plan *p, const char *host, const ch
     j->compares = assay_json_array();
     j->extra = assay_json_array();
     j->missing = assay_json_array();
+    j->ahead = assay_xcalloc(assay_json_len(gates_of(j)) + 1, sizeof *j->ahead);
     return j;
 }
 
@@ -28,6 +29,8 @@ void assay_judging_free(assay_judging *j) {
     if (!j) return;
     assay_json *const owned[] = {j->rows, j->asked, j->kills, j->information, j->compares, j->extra, j->missing, j->pending, j->selftests, j->said};
     for (size_t i = 0; i < sizeof owned / sizeof *owned; i++) assay_json_free(owned[i]);
+    for (size_t i = 0; i < assay_json_len(gates_of(j)); i++) assay_json_free(j->ahead[i]);
+    free(j->ahead);
     free(j->host);
     free(j);
 }
@@ -43,7 +46,7 @@ static assay_status run_selftests(assay_judging *j, assay_error *err) {
     assay_json *lines = NULL;
     char *crashed = NULL;
     if (j->selftests) return ASSAY_OK;
-    assay_status st = assay_supervise_lines(args, j->gate_path, GATE_TIMEOUT_S, &lines, &crashed, err);
+    assay_status st = assay_supervise_lines(args, j->gate_path, ASSAY_GATE_TIMEOUT_S, &lines, &crashed, err);
     if (st != ASSAY_OK) return st;
     j->selftests = assay_json_array();
     keep_failures(j->selftests, lines);
@@ -52,34 +55,6 @@ static assay_status run_selftests(assay_judging *j, assay_error *err) {
         assay_json_set_string(row, "gate", "a gate");
         assay_json_append(problems, assay_json_new_string(crashed));
     }
-    assay_json_free(lines);
-    free(crashed);
-    return ASSAY_OK;
-}
-
-static const assay_json *gates_of(const assay_judging *j) { return assay_json_get(j->plan->json, "gates"); }
-
-static assay_json *crash_answer(const char *gate, const char *how) {
-    assay_json *answer = assay_json_object(), *e = assay_json_set(answer, "error", assay_json_object());
-    char *text = assay_xprintf("gate \"%s\" did not survive its own judging: %s", gate, how);
-    assay_json_set_string(e, "message", text);
-    assay_json_set(answer, "asked", assay_json_array());
-    assay_json_set(answer, "missing", assay_json_array());
-    free(text);
-    return answer;
-}
-
-/* Asks the worker about gate i. */
-static assay_status ask_worker(const assay_judging *j, size_t i, bool information, assay_json **answer, assay_error *err) {
-    char index[24], *crashed = NULL;
-    snprintf(index, sizeof index, "%zu", i);
-    const char *const args[] = {"gate", j->plan->dir, j->host, index, information ? "--information" : NULL, NULL};
-    assay_json *lines = NULL;
-    assay_status st = assay_supervise_lines(args, j->gate_path, GATE_TIMEOUT_S, &lines, &crashed, err);
-    if (st != ASSAY_OK) return st;
-    const char *use = assay_json_string(assay_json_at(gates_of(j), i), "use", "");
-    if (crashed || assay_json_len(lines) != 1) *answer = crash_answer(use, crashed ? crashed : "it gave no answer");
-    else *answer = assay_json_clone(assay_json_at(lines, 0));
     assay_json_free(lines);
     free(crashed);
     return ASSAY_OK;
@@ -118,28 +93,36 @@ static void take_unjudged(assay_judging *j, const assay_json *gate) {
     free(text);
 }
 
+/* What gate i and, asked ahead, those behind it still need. */
+static void set_pending_from(assay_judging *j, size_t i, const assay_json *answer) {
+    set_pending(j, assay_json_get(answer, "missing"));
+    for (size_t k = i + 1; k < assay_json_len(gates_of(j)); k++) assay_jobs_add(j->pending, assay_json_get(j->ahead[k], "missing"));
+}
+
 static assay_status step_gates(assay_judging *j, bool partial, bool *wait, const char **gate, assay_error *err) {
-    for (size_t i = assay_json_len(j->rows); i < assay_json_len(gates_of(j)); i++) {
+    assay_status st = stops_at_kill(j) ? ASSAY_OK : assay_judging_ask_ahead(j, assay_json_len(j->rows), err);
+    for (size_t i = assay_json_len(j->rows); st == ASSAY_OK && i < assay_json_len(gates_of(j)); i++) {
         const assay_json *g = assay_json_at(gates_of(j), i);
         if (j->stopped && !assay_json_bool(g, "after_kill", false)) {
             take_unjudged(j, g);
             continue;
         }
-        assay_json *answer = NULL;
-        assay_status st = ask_worker(j, i, false, &answer, err);
+        assay_json *answer = j->ahead[i];
+        j->ahead[i] = NULL;
+        if (!answer) st = assay_judging_ask(j, i, false, &answer, err);
         if (st != ASSAY_OK) return st;
         if (assay_json_len(assay_json_get(answer, "missing")) && !partial) {
-            set_pending(j, assay_json_get(answer, "missing"));
+            set_pending_from(j, i, answer);
             j->said = assay_json_clone(assay_json_get(answer, "said"));
             *wait = true;
-            *gate = assay_json_string(g, "use", "");
+            *gate = stops_at_kill(j) ? assay_json_string(g, "use", "") : "all gates";
             assay_json_free(answer);
             return ASSAY_OK;
         }
         take_answer(j, g, answer);
         assay_json_free(answer);
     }
-    return ASSAY_OK;
+    return st;
 }
 
 /* Outputs of control, negative and must_fail arms on the fixtures of the killing gate: the decision tree reads them. */
@@ -180,7 +163,7 @@ static assay_status step_information(assay_judging *j, bool partial, bool *wait,
         const assay_json *g = assay_json_at(gates_of(j), i), *row = assay_json_at(j->rows, i);
         if (assay_json_len(assay_json_get(g, "also")) == 0 || is(row, "printed", "not-measured")) continue;
         assay_json *answer = NULL;
-        assay_status st = ask_worker(j, i, true, &answer, err);
+        assay_status st = assay_judging_ask(j, i, true, &answer, err);
         if (st != ASSAY_OK) return st;
         if (assay_json_len(assay_json_get(answer, "missing")) && !partial) {
             set_pending(j, assay_json_get(answer, "missing"));
@@ -254,7 +237,7 @@ assay_status assay_judging_missing(assay_judging *j, assay_json *jobs, assay_err
         for (int information = 0; st == ASSAY_OK && information < 2; information++) {
             assay_json *answer = NULL;
             if (information && assay_json_len(assay_json_get(assay_json_at(gates_of(j), i), "also")) == 0) continue;
-            st = ask_worker(j, i, information != 0, &answer, err);
+            st = assay_judging_ask(j, i, information != 0, &answer, err);
             const assay_json *missing = assay_json_get(answer, "missing");
             for (size_t k = 0; k < assay_json_len(missing); k++) assay_json_append(jobs, assay_json_clone(assay_json_at(missing, k)));
             assay_json_free(answer);

@@ -3,6 +3,7 @@
 #include "base/fs.h"
 #include "base/names.h"
 #include "base/process.h"
+#include "base/threads.h"
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,6 +13,12 @@
 
 #define DEFAULT_TIMEOUT_S 600.0
 enum { STDERR_TAIL_BYTES = 2000, WORKER_IO_EXIT = 3 };
+
+uint32_t assay_side_by_side(void) {
+    enum { AT_MOST = 4 };
+    uint32_t n = assay_cpu_count();
+    return n < AT_MOST ? n : AT_MOST;
+}
 
 static const char *signal_name(int sig) {
     static const struct { int sig; const char *name; } table[] = {{SIGSEGV, "SIGSEGV"}, {SIGABRT, "SIGABRT"}, {SIGBUS, "SIGBUS"},

@@ -54,6 +54,9 @@ typedef struct assay_supervisor {
     void (*tick)(void *ctx, double elapsed_s); void *ctx;
     const volatile int *cancel;
 } assay_supervisor;
+/* How many workers may be at work at the same time: one a processor, at most 4, so that four of the largest (0.6 GB each) stay
+ * below 3 GB. */
+uint32_t assay_side_by_side(void);
 /* Runs one job in a worker and publishes its evidence. *state is the outcome ("ok", "failed", "crashed", "timed_out",
  * "unavailable"), static. A worker killed from outside is started once more before that counts as its outcome. */
 assay_status assay_supervise(const assay_supervisor *s, const assay_json *job, const char **state, assay_error *err);
