@@ -108,6 +108,10 @@ static void every_name_is_of_a_closed_set(void) {
     refuse("faults = { { id = 'a', when = { on = 'ene' }, effect = 'zero', grade = 'I', source = 's' } }", "unknown 'ene' (did you mean 'ane'?)");
     refuse("faults = { { id = 'a', when = {}, effect = 'zeros', grade = 'I', source = 's' } }", "unknown 'zeros' (did you mean 'zero'?)");
     refuse("placement_first = { { id = 'a', when = { any_dtype = 'fp61' }, device = 'cpu', grade = 'I', source = 's' } }", "unknown type 'fp61' (did you mean 'fp16'?)");
+    refuse("placement_first = { { id = 'a', when = { max_rank = {} }, device = 'cpu', grade = 'I', source = 's' } }", "expected a table with gt or lt");
+    refuse("faults = { { id = 'a', when = {}, effect = 'zero', grade = 'I', source = 's' }, { id = 'a', when = {}, effect = 'nan', grade = 'I', source = 's' } }", "id 'a' stands twice");
+    refuse("cost = { jitter = { spike_p = 2 } }", "cost.jitter.spike_p: must be at most 1");
+    refuse("cost = { jitter = { sigma = 1e308 } }", "cost.jitter.sigma: must be at most 10");
     refuse("placement_first = { { id = 'a', when = { on = 'ane' }, device = 'cpu', grade = 'I', source = 's' } }", "unknown field 'on'");
     refuse("placement_first = { { id = 'a', when = {}, device = 'ne', grade = 'I', source = 's' } }", "device: unknown 'ne'");
     refuse("numerics = { ane = { order = 'flush' } }", "unknown 'flush' (did you mean 'flash'?)");

@@ -158,13 +158,19 @@ static assay_status check_list(const place *p, const field *f, const assay_json 
     return st;
 }
 
+/* Without a limit it would match every op. */
+static assay_status check_range(const place *p, const assay_json *v) {
+    if (!assay_json_get(v, "gt") && !assay_json_get(v, "lt")) return wrong(p, "a table with gt or lt");
+    return check_table(p, range_fields, v);
+}
+
 static assay_status check_value(const place *p, const field *f, const assay_json *v) {
     switch (f->type) {
     case NUMBER: return assay_json_kind(v) == ASSAY_J_NUMBER && isfinite(assay_json_value(v)) ? ASSAY_OK : wrong(p, "a number");
     case FLAG: return assay_json_kind(v) == ASSAY_J_BOOL ? ASSAY_OK : wrong(p, "true or false");
     case TEXT: return assay_json_text(v) && *assay_json_text(v) ? ASSAY_OK : wrong(p, "a text");
     case NAME: return check_name(p, f->choices, v);
-    case RANGE: return check_table(p, range_fields, v);
+    case RANGE: return check_range(p, v);
     case OPS: return each_text(p, v, check_op);
     case DTYPES: return each_text(p, v, check_dtype);
     case MAP: return check_map(p, f, v);
@@ -201,6 +207,15 @@ static assay_status check_table(const place *p, const field *fields, const assay
 }
 
 /* ---- rules over several fields */
+
+/* A receipt names what fired by its id. */
+static assay_status check_ids(const char *path, const char *what, const assay_json *list, assay_error *err) {
+    for (const assay_json *a = assay_json_first(list); a; a = assay_json_next(a))
+        for (const assay_json *b = assay_json_next(a); b; b = assay_json_next(b))
+            if (assay_streq(assay_json_string(a, "id", ""), assay_json_string(b, "id", "")))
+                return assay_fail(err, ASSAY_E_INPUT, "%s: %s: id '%s' stands twice", path, what, assay_json_string(a, "id", ""));
+    return ASSAY_OK;
+}
 
 static assay_status check_placement(const char *path, const assay_json *list, assay_error *err) {
     for (const assay_json *r = assay_json_first(list); r; r = assay_json_next(r)) {
@@ -249,6 +264,11 @@ static assay_status check_numbers(const char *path, const assay_json *profile, a
         const assay_json *v = assay_json_path(profile, not_negative[i]);
         if (v && !(assay_json_value(v) >= 0)) return assay_fail(err, ASSAY_E_INPUT, "%s: %s: must not be negative", path, not_negative[i]);
     }
+    static const struct { const char *field; double most; } limits[] = {{"cost.jitter.spike_p", 1}, {"cost.jitter.sigma", 10}, {"load.compile_ms.sigma", 10}, {"load.warm_ms.sigma", 10}};
+    for (size_t i = 0; i < sizeof limits / sizeof *limits; i++) {
+        const assay_json *v = assay_json_path(profile, limits[i].field);
+        if (v && !(assay_json_value(v) <= limits[i].most)) return assay_fail(err, ASSAY_E_INPUT, "%s: %s: must be at most %g", path, limits[i].field, limits[i].most);
+    }
     return ASSAY_OK;
 }
 
@@ -282,6 +302,8 @@ assay_status assay_sim_profile_check_head(const char *path, const assay_json *pr
 
 assay_status assay_sim_profile_check(const char *path, const assay_json *profile, assay_error *err) {
     assay_status st = check_table(&(place){path, "", err}, profile_fields, profile);
+    if (st == ASSAY_OK) st = check_ids(path, "placement", assay_json_get(profile, "placement"), err);
+    if (st == ASSAY_OK) st = check_ids(path, "faults", assay_json_get(profile, "faults"), err);
     if (st == ASSAY_OK) st = check_placement(path, assay_json_get(profile, "placement"), err);
     if (st == ASSAY_OK) st = check_faults(path, assay_json_get(profile, "faults"), err);
     if (st == ASSAY_OK) st = check_numbers(path, profile, err);
