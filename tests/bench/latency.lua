@@ -8,6 +8,7 @@ local opt = options {
   extra = { "number", default = 0, help = "multiplications by 1 planted in the candidate" },
   seed = { "number", default = 1, help = "of the block orders" },
   blocks = { "number", default = 0, help = "blocks in each process; 0: as the pilot plans" },
+  processes = { "number", default = 5, help = "fresh processes" },
   warmup = { "number", default = 0.5, help = "seconds per process and arm" },
 }
 local S, D, extra, seed = opt.tokens | 0, opt.width | 0, opt.extra | 0, opt.seed | 0
@@ -29,5 +30,6 @@ return experiment {
   fixture { name = "two", inputs = { x = fx.seeded { label = "bench/two", shape = { 2, S, D }, dtype = "fp16" } } },
   arm { name = "explicit", role = "control", build = attn.explicit },
   arm { name = "other", role = "candidate", build = planted },
-  gate { use = "latency", arm = "other", fixture = { "one", "two" }, seed = seed, warmup_s = opt.warmup, blocks = opt.blocks > 0 and opt.blocks | 0 or nil },
+  gate { use = "latency", arm = "other", fixture = { "one", "two" }, seed = seed, warmup_s = opt.warmup, processes = opt.processes | 0,
+    blocks = opt.blocks > 0 and opt.blocks | 0 or nil },
 }

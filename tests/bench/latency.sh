@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
-# tests/bench/latency.sh BUILD [REPEATS] [TOKENS] [WIDTH]: the latency gate on this machine, one thread: A/A repeats, a planted slowdown
-# of about 3 %, and both again with a load on the other core during the second half. Prints what came out, no verdict on it.
+# tests/bench/latency.sh BUILD [REPEATS] [TOKENS] [WIDTH] [BLOCKS] [PROCESSES] [FIRST]: the latency gate on this machine, one thread: A/A
+# repeats of BLOCKS blocks in each of PROCESSES with the seeds from FIRST on, a planted slowdown of about 3 %, and both again with a load on the other
+# core during the second half. Prints what came out, no verdict on it. The main experiment's arm: latency.sh BUILD 20 750 1280 8 3.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 build=$(cd "$1" && pwd)
-repeats=${2:-20} tokens=${3:-200} width=${4:-256}
+repeats=${2:-20} tokens=${3:-200} width=${4:-256} blocks=${5:-16} processes=${6:-5} first=${7:-1}
 out=$(mktemp -d)
 burner=
 trap '[ -z "$burner" ] || kill "$burner" 2>/dev/null || true; rm -rf "$out"' EXIT
@@ -13,7 +14,7 @@ host=bench
 # measure NAME SEED EXTRA BLOCKS: one run (0 blocks: as many as the pilot plans); its line is verdict, codes, gain in ms and per cent of the level, interval, blocks.
 measure() {
     "$build/bin/assay" run -q "$here/latency.lua" --out "$out/$1" --host $host --threads 1 --set "tokens=$tokens" --set "width=$width" \
-        --set "seed=$2" --set "extra=$3" --set "blocks=$4" >/dev/null 2>"$out/err" || case $? in 1 | 4 | 5) ;; *) cat "$out/err" >&2; exit 3 ;; esac
+        --set "seed=$2" --set "extra=$3" --set "blocks=$4" --set "processes=$processes" >/dev/null 2>"$out/err" || case $? in 1 | 4 | 5) ;; *) cat "$out/err" >&2; exit 3 ;; esac
 }
 line() {
     awk -v name="$1" -v load="$(cut -d' ' -f1 /proc/loadavg 2>/dev/null || echo -)" '
@@ -43,10 +44,10 @@ load_later() {
 }
 
 date -u '+%Y-%m-%d %H:%M UTC'
-echo "A/A, [2, $tokens, $width], $repeats repeats of 5 x 16 blocks"
+echo "A/A, [2, $tokens, $width], $repeats repeats of $processes x $blocks blocks"
 differ=0
-for i in $(seq "$repeats"); do
-    measure "aa$i" "$i" 0 16
+for i in $(seq "$first" $((first + repeats - 1))); do
+    measure "aa$i" "$i" 0 "$blocks"
     judge "aa$i" | tee "$out/last"
     if grep -qE ' (pass|kill) ' "$out/last"; then differ=$((differ + 1)); fi
     rm -rf "${out:?}/aa$i"
@@ -54,7 +55,7 @@ done
 echo "not different: $((repeats - differ)) of $repeats"
 
 # How much one planted operation costs, then as many of them as make 3 %.
-measure calibrate 1 20 16
+measure calibrate 1 20 "$blocks"
 judge calibrate | tee "$out/last"
 extra=$(sed 's/.*(\([-+0-9.]*\) %).*/\1/' "$out/last" | awk '{ n = -$1 > 0 ? int(3 / (-$1 / 20) + 0.5) : 20; print n < 1 ? 1 : n }')
 echo "planted: $extra operations, as near to 3 % as whole operations come; the pilot plans the blocks for 1 %"
@@ -62,7 +63,7 @@ for i in 1 2 3; do measure "planted$i" "$((100 + i))" "$extra" 0; judge "planted
 echo "with a load on the other core during the second half"
 for i in 1 2; do
     for n in 0 "$extra"; do
-        measure "load$n-$i" "$((200 + i))" "$n" 16 &
+        measure "load$n-$i" "$((200 + i))" "$n" "$blocks" &
         load_later "load$n-$i" $!
         judge "load$n-$i"
     done
