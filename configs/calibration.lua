@@ -1,30 +1,24 @@
 -- What errors look like: every fault of attention against the letters Z C P S R G M of the preset `calibration-4`, on four heads of the
 -- main experiment. Run it with `assay mutate configs/calibration.lua --show letters --show psnr_db`; --set gain=1 is flat attention,
--- --set fixtures=seeded takes inputs and weights of another family. docs/reference/calibration.md holds the tables.
+-- --set fixtures=seeded takes inputs and weights of another family (--set input=sink ...). docs/reference/calibration.md holds the tables.
 --
 -- The mutants are taken from the arm `exact`, whose attention is calculated in fp32 on the control's own fp16 q, k, v: a figure is then
 -- the error itself and no rounding. `prek`, `split` and `fused` are correct in fp16 and must pass.
-local attn, fx, mutants = require "assay.attention", require "assay.fixtures", require "assay.mutants"
+local attn, cal, fx, mutants = require "assay.attention", require "assay.calibration", require "assay.fixtures", require "assay.mutants"
 
 local opt = options {
   gain = { "number", default = 2.5, help = "weight gain: 1 flat, 2.5 peaked attention" },
   fixtures = { "string", default = "normal hot-token silence speech", help = "fixtures of the table, or seeded" },
+  input = { "string", default = "flat", help = "of the seeded family: flat, silence_like, hot or sink" },
 }
 
-local HEADS, WIDTH, MODEL = 4, 256, 1280         -- heads 0 to 3 of 20
+local HEADS, MODEL = 4, 1280                     -- heads 0 to 3 of 20
 local seeded = opt.fixtures == "seeded"
-
--- The same context with the weights of the first heads alone.
-local function first_heads(ctx)
-  local weights = {}
-  for name, w in pairs(ctx.weights) do weights[name] = w:slice(0, 0, WIDTH):copy() end
-  return { mil = ctx.mil, shapes = ctx.shapes, weights = weights, with = ctx.with, precision = ctx.precision }
-end
 
 -- A spelling of our own on the control's q, k, v.
 local function on_qkv(spell)
   return function(ctx)
-    attn.explicit(first_heads(ctx))
+    attn.explicit(cal.first_heads(ctx))
     local m = ctx.mil
     return spell(m, m:value "q", m:value "k", m:value "v")
   end
@@ -41,15 +35,8 @@ local exact = on_qkv(function(m, q, k, v) return attention(m, m:mul { x = wide(m
 local prek = on_qkv(function(m, q, k, v) return attention(m, q, m:mul { x = k, y = 0.125 }, v) end)
 local split = on_qkv(function(m, q, k, v) return attention(m, m:mul { x = q, y = 0.125 ^ 0.5 }, m:mul { x = k, y = 0.125 ^ 0.5 }, v) end)
 
--- The other family: a label for each tensor, biases of 0.1.
-local function seeded_weights()
-  local function matrix(name, gain) return assay.normal { label = "w/" .. name, shape = { MODEL, MODEL }, scale = gain / math.sqrt(MODEL) } end
-  local function bias(name) return assay.normal { label = "b/" .. name, shape = { MODEL }, scale = 0.1 } end
-  return { q = matrix("q", opt.gain), k = matrix("k", opt.gain), v = matrix("v", 1), bq = bias "q", bv = bias "v" }
-end
-
 local list = {}
-if seeded then list[1] = fixture { name = "seeded", inputs = { x = fx.seeded { label = "x/normal", shape = { 2, 750, MODEL } } } } end
+if seeded then list[1] = fixture { name = "seeded", inputs = { x = cal.input(opt.input) } } end
 for name in (seeded and "" or opt.fixtures):gmatch "%S+" do
   list[#list + 1] = fixture { name = name, inputs = { x = fx[(name:gsub("%-", "_"))] "d750" } }
 end
@@ -66,12 +53,12 @@ return experiment {
               "tail_tile_zero", "one_row_zero", "one_head_zero", "half_of_heads_zero", "heads_rotated", "scale_of_model_width", "v_of_other_batch",
               "q_bias_dropped" },
 
-  weights { recipe = seeded and seeded_weights() or fx.wset(MODEL, opt.gain), provenance = "synthetic" },
+  weights { recipe = seeded and cal.weights(opt.gain) or fx.wset(MODEL, opt.gain), provenance = "synthetic" },
   reference { arm = "explicit", precision = "fp64", cut = "qkv" },
   list,
 
-  arm { name = "explicit", role = "control", build = function(ctx) return attn.explicit(first_heads(ctx)) end },
-  arm { name = "fused", role = "candidate", build = function(ctx) return attn.fused(first_heads(ctx)) end, change = { "attention_spelling" } },
+  arm { name = "explicit", role = "control", build = function(ctx) return attn.explicit(cal.first_heads(ctx)) end },
+  arm { name = "fused", role = "candidate", build = function(ctx) return attn.fused(cal.first_heads(ctx)) end, change = { "attention_spelling" } },
   arm { name = "exact", role = "negative", build = exact, change = { "attention_precision" } },
   arm { name = "prek", role = "negative", build = prek, change = { "attention_order" } },
   arm { name = "split", role = "negative", build = split, change = { "attention_order" } },

@@ -104,6 +104,24 @@ int assay_lua_tensor_row_norm(lua_State *L) {
     return 1;
 }
 
+/* Along the last axis: (x - mean) / sqrt(variance + eps), in float64, one rounding. */
+int assay_lua_tensor_standardised(lua_State *L) {
+    const assay_tensor *t = check(L, 1);
+    double eps = luaL_optnumber(L, 2, 0);
+    luaL_argcheck(L, t->rank > 0 && t->shape[t->rank - 1] > 0, 1, "a tensor with a last axis is needed");
+    int64_t width = t->shape[t->rank - 1], n = assay_tensor_count(t);
+    assay_tensor *out = make(L, t->dtype, t->rank, t->shape, (uint64_t)n);
+    for (int64_t from = 0; from < n; from += width) {
+        double mean = 0, variance = 0;
+        for (int64_t i = from; i < from + width; i++) mean += value(t, i);
+        mean /= (double)width;
+        for (int64_t i = from; i < from + width; i++) variance += (value(t, i) - mean) * (value(t, i) - mean);
+        double unit = sqrt(variance / (double)width + eps);
+        for (int64_t i = from; i < from + width; i++) assay_store_f64(out->dtype, assay_tensor_at(out, i), (value(t, i) - mean) / unit);
+    }
+    return 1;
+}
+
 static void set_figure(lua_State *L, const char *key, double v) {
     lua_pushnumber(L, v);
     lua_setfield(L, -2, key);

@@ -292,6 +292,7 @@ static const luaL_Reg methods[] = { { "slice", m_slice }, { "select", m_select }
     { "sum", m_sum }, { "scale", m_scale }, { "choose", m_choose }, { "concat", m_concat }, { "digest", m_digest },
     { "plus", assay_lua_tensor_plus }, { "lowest", assay_lua_tensor_lowest }, { "highest", assay_lua_tensor_highest },
     { "beyond", assay_lua_tensor_beyond }, { "row_norm", assay_lua_tensor_row_norm },
+    { "standardised", assay_lua_tensor_standardised },
     { "agreement", assay_lua_tensor_agreement }, { "rope", assay_lua_tensor_rope }, { NULL, NULL } };
 
 static int property(lua_State *L) {

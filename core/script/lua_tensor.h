@@ -30,6 +30,7 @@ int assay_lua_tensor_lowest(lua_State *L);
 int assay_lua_tensor_highest(lua_State *L);
 int assay_lua_tensor_beyond(lua_State *L);
 int assay_lua_tensor_row_norm(lua_State *L);
+int assay_lua_tensor_standardised(lua_State *L);   /* t:standardised(eps): zero mean and unit variance along the last axis */
 int assay_lua_tensor_agreement(lua_State *L);
 /* t:rope { theta =, part =, pairing =, angles =, first = }: the table that a tensor of this shape and dtype should be (lua_rope.c). */
 int assay_lua_tensor_rope(lua_State *L);

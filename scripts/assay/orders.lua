@@ -27,6 +27,16 @@ local function narrow_product(m, a, b, fused)
   return sum
 end
 
+-- The sum along the last axis, rounded to the program's type after every term; that axis stays with size 1.
+function orders.narrow_sum(m, x)
+  local axis, sum = #x.shape - 1, nil
+  for i = 0, x.shape[axis + 1] - 1 do
+    local term = surgery.part(m, x, axis, i, i + 1)
+    sum = sum and m:add { x = sum, y = term } or term
+  end
+  return sum
+end
+
 local function narrow(m, s, c, fused)
   local scores = narrow_product(m, scaled(m, s.q, c), m:transpose { x = s.k, perm = { 0, 1, 3, 2 } }, fused)
   return narrow_product(m, softmax(m, scores), s.v, fused)

@@ -53,6 +53,14 @@ function T.extremes_and_bounds_see_nan()
   t.fails(function() a:lowest(2) end, "no such axis")
 end
 
+function T.standardised_rows()
+  local rows = assay.tensor({ 1, 3, 5, 5 }, { shape = { 2, 2 }, dtype = "fp32" }):standardised(0)
+  t.equal(rows:at(0, 0), -1)
+  t.equal(rows:at(0, 1), 1)
+  t.ok(not rows:slice(0, 1, 1):finite())         -- a constant row has no variance
+  t.equal(assay.tensor({ 5, 5 }, { dtype = "fp32" }):standardised(1e-5):max_abs(), 0)
+end
+
 function T.errors_are_said()
   local a = small()
   t.fails(function() a:slice(2, 0, 1) end, "no such axis")
