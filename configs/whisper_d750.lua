@@ -12,6 +12,13 @@ return experiment {
   target = { framework = "coreml", unit = "NE" },
   shapes = { x = { 2, 750, 1280 }, heads = 20, head_dim = 64 },
   seeds = { fixture = 0, order = 2 },
+  -- What `assay mutate` must see killed; the mutants that need a mask or rotary positions do not fit here.
+  mutants = { "zero_output", "constant_output", "sign_flipped", "output_doubled", "output_2_percent_high", "gain_high", "gain_low", "scale_twice",
+              "scale_missing", "scale_of_model_width", "scale_3_percent_off", "uniform_attention", "q_k_swapped", "k_v_swapped", "softmax_over_queries",
+              "heads_rotated", "heads_swapped", "heads_split_as_columns", "batch_swapped", "v_of_other_batch", "tokens_shifted", "keys_shifted",
+              "one_head_zero", "half_of_heads_zero", "one_row_zero", "tail_tile_zero", "layout_misread", "channels_first_misread",
+              "non_contiguous_read", "fp16_accumulation", "q_bias_dropped", "v_bias_dropped", "stale_first_run" },
+  mutation_score = 1,
 
   claim { id = "fused", text = "the candidate is one fused SDPA", needs = { "conversion" } },
   claim { id = "placed", text = "it runs on the Neural Engine", needs = { "placement" } },

@@ -24,26 +24,28 @@ static assay_status required_score(const assay_args *a, double *out, assay_error
     return ASSAY_OK;
 }
 
-/* The score that the script asks for. */
-static assay_status planned_score(const char *dir, double *out, assay_error *err) {
+/* What the script asks for: the score, and the mutants that it calls equivalent (caller frees; NULL: none). */
+static assay_status planned(const char *dir, double *score, assay_json **equivalent, assay_error *err) {
     assay_plan plan;
     assay_status st = assay_plan_load(dir, &plan, err);
     if (st != ASSAY_OK) return st;
-    *out = assay_json_number(plan.json, "mutation_score", 0);
+    const assay_json *e = assay_json_get(plan.json, "equivalent_mutants");
+    *score = assay_json_number(plan.json, "mutation_score", 0);
+    *equivalent = e ? assay_json_clone(e) : NULL;
     assay_plan_free(&plan);
     return ASSAY_OK;
 }
 
-static int show(const assay_args *a, const assay_json *receipt, const char *dir, double required) {
+static int show(const assay_args *a, const assay_json *receipt, const assay_json *equivalent, const char *dir, double required) {
     const char *metrics[SHOW_MAX];
     int n = assay_arg_all(a, "show", metrics, SHOW_MAX);
-    assay_kill_matrix m = assay_kill_matrix_read(receipt, metrics, (size_t)n);
+    assay_kill_matrix m = assay_kill_matrix_read(receipt, equivalent, metrics, (size_t)n);
     if (a->json) {
         assay_json *j = assay_kill_matrix_json(&m, dir);
         assay_cli_print_json(j);
         assay_json_free(j);
     } else assay_kill_matrix_print(&m, dir);
-    bool met = assay_kill_matrix_score(&m) >= required;
+    bool met = assay_kill_matrix_score(&m) >= required && m.refuted == 0;
     assay_json_free(m.rows);
     return met ? ASSAY_EXIT_OK : ASSAY_EXIT_KILLED;
 }
@@ -54,16 +56,17 @@ static int run(const assay_args *a) {
     p.options.mutants = true;
     p.options.diagnose = assay_flag(a, "diagnose");
     char *dir = NULL, *host = NULL;
-    assay_json *receipt = NULL;
+    assay_json *receipt = NULL, *equivalent = NULL;
     assay_error err = {0};
     double required = 0, asked = -1;
     assay_status st = required_score(a, &asked, &err);
     if (st == ASSAY_OK) st = assay_plan_make(&p.options, &dir, &err);
-    if (st == ASSAY_OK) st = planned_score(dir, &required, &err);
+    if (st == ASSAY_OK) st = planned(dir, &required, &equivalent, &err);
     if (st == ASSAY_OK) st = assay_cli_drive(a, dir, &p, &host, &receipt, &err);
     assay_progress_close(&p.view);
-    int code = st == ASSAY_OK ? show(a, receipt, dir, asked >= 0 ? asked : required) : assay_cli_fail(a, &err);
+    int code = st == ASSAY_OK ? show(a, receipt, equivalent, dir, asked >= 0 ? asked : required) : assay_cli_fail(a, &err);
     assay_json_free(receipt);
+    assay_json_free(equivalent);
     assay_cli_planning_close(&p);
     free(dir);
     free(host);

@@ -56,17 +56,29 @@ static const char *worse(const char *a, const char *b) {
     return a;
 }
 
+static void name_equivalents(assay_json *rows, const assay_json *equivalent) {
+    for (size_t i = 0; i < assay_json_len(rows); i++) {
+        assay_json *row = assay_json_at(rows, i);
+        const char *arm = assay_json_string(row, "arm", "");
+        const char *why = is_mutant(arm) ? assay_json_string(equivalent, arm + strlen(MUTANT), NULL) : NULL;
+        if (why) assay_json_set_string(row, "equivalent", why);
+    }
+}
+
 static void count(assay_kill_matrix *m) {
     for (size_t i = 0; i < assay_json_len(m->rows); i++) {
         const assay_json *row = assay_json_at(m->rows, i);
         if (!is_mutant(assay_json_string(row, "arm", ""))) continue;
-        m->mutants++;
-        m->killed += assay_json_bool(row, "killed", false);
+        bool killed = assay_json_bool(row, "killed", false), equivalent = assay_json_get(row, "equivalent") != NULL;
+        m->mutants += !equivalent;
+        m->killed += !equivalent && killed;
+        m->equivalent += equivalent;
+        m->refuted += equivalent && killed;
     }
 }
 
 /* Only a kill counts: an invalid gate has seen nothing. */
-assay_kill_matrix assay_kill_matrix_read(const assay_json *receipt, const char *const *metrics, size_t n) {
+assay_kill_matrix assay_kill_matrix_read(const assay_json *receipt, const assay_json *equivalent, const char *const *metrics, size_t n) {
     assay_kill_matrix m = {.rows = assay_json_array(), .candidate = "not judged"};
     const assay_json *gates = assay_json_get(receipt, "gates");
     for (size_t i = 0; i < assay_json_len(gates); i++) {
@@ -77,6 +89,7 @@ assay_kill_matrix assay_kill_matrix_read(const assay_json *receipt, const char *
         if (assay_streq(printed, "kill")) assay_json_set_bool(row, "killed", true);
         if (!is_mutant(arm)) m.candidate = worse(m.candidate, printed);
     }
+    name_equivalents(m.rows, equivalent);
     count(&m);
     return m;
 }
@@ -98,23 +111,32 @@ static void print_figures(const assay_json *cell) {
     }
 }
 
+static const char *state_of(const assay_json *row) {
+    bool killed = assay_json_bool(row, "killed", false);
+    if (!is_mutant(assay_json_string(row, "arm", ""))) return "candidate";
+    if (assay_json_get(row, "equivalent")) return killed ? "NOT EQUIVALENT" : "equivalent";
+    return killed ? "killed" : "SURVIVES";
+}
+
 static void print_row(const assay_json *row) {
     const char *arm = assay_json_string(row, "arm", "");
-    bool mutant = is_mutant(arm);
-    printf("  %-28s %-9s", mutant ? arm + strlen(MUTANT) : arm, !mutant ? "candidate" : assay_json_bool(row, "killed", false) ? "killed" : "SURVIVES");
+    printf("  %-28s %-9s", is_mutant(arm) ? arm + strlen(MUTANT) : arm, state_of(row));
     const assay_json *gates = assay_json_get(row, "gates");
     for (size_t i = 0; i < assay_json_len(gates); i++) {
         const assay_json *g = assay_json_at(gates, i);
         const char *code = assay_json_string(g, "code", "");
         printf("  %s: %s%s%s%s", assay_json_string(g, "gate", ""), assay_json_string(g, "verdict", ""), *code ? " (" : "", code, *code ? ")" : "");
     }
+    if (assay_json_get(row, "equivalent")) printf("  said to be equivalent: %s", assay_json_string(row, "equivalent", ""));
     for (size_t i = 0; i < assay_json_len(gates); i++) print_figures(assay_json_at(gates, i));
     putchar('\n');
 }
 
 static int place(const assay_json *row) {
+    bool killed = assay_json_bool(row, "killed", false);
     if (!is_mutant(assay_json_string(row, "arm", ""))) return 0;
-    return assay_json_bool(row, "killed", false) ? 2 : 1;
+    if (assay_json_get(row, "equivalent")) return killed ? 1 : 3;
+    return killed ? 2 : 1;
 }
 
 static void print_diagnosis(const assay_kill_matrix *m) {
@@ -127,13 +149,15 @@ static void print_diagnosis(const assay_kill_matrix *m) {
 }
 
 void assay_kill_matrix_print(const assay_kill_matrix *m, const char *dir) {
-    for (int turn = 0; turn < 3; turn++)
+    for (int turn = 0; turn < 4; turn++)
         for (size_t i = 0; i < assay_json_len(m->rows); i++)
             if (place(assay_json_at(m->rows, i)) == turn) print_row(assay_json_at(m->rows, i));
     print_diagnosis(m);
-    printf("mutation score %.4g: %zu of %zu mutants killed; the candidate: %s\nrun directory: %s\n", assay_kill_matrix_score(m), m->killed, m->mutants,
-           m->candidate, dir);
+    printf("mutation score %.4g: %zu of %zu mutants killed; ", assay_kill_matrix_score(m), m->killed, m->mutants);
+    if (m->equivalent) printf("%zu said to be equivalent, not counted; ", m->equivalent);
+    printf("the candidate: %s\nrun directory: %s\n", m->candidate, dir);
     if (m->killed < m->mutants) printf("these gates cannot see the surviving mutants with these fixtures\n");
+    if (m->refuted) printf("a gate sees %zu of the mutants that are said to be equivalent: they are not\n", m->refuted);
 }
 
 assay_json *assay_kill_matrix_json(const assay_kill_matrix *m, const char *dir) {

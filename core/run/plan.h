@@ -2,7 +2,7 @@
  *
  * plan.json ("assay-plan/1") holds everything that trials and judging need, so that no Lua of the experiment runs later:
  *   name, target, opset, precision, compute_units, shapes, seeds, stop, options, claims, priors, weights {provenance}, kills,
- *   compares, mutation_score (as declared)
+ *   compares, mutation_score, equivalent_mutants (as declared)
  *   reference {kind, arm, precision, cut:[value names], framework, path, structural, tree, outputs:[names] | tensors:{FIXTURE:{file, sha256}}}
  *   arms      [{name, role, source, like, compute_units, precision, change, path, structural, tree, outputs, origin, where}]
  *   fixtures  [{name, provenance, use, digest, inputs:[{name, file, sha256, shape, dtype}],

@@ -80,8 +80,9 @@ static void start_plan(assay_plan_build *b) {
         const assay_json *v = assay_json_get(b->desc, copied[i]);
         assay_json_set(b->plan, copied[i], v ? assay_json_clone(v) : assay_json_new_null());
     }
-    const assay_json *score = assay_json_get(b->desc, "mutation_score"), *weights = assay_json_get(b->desc, "weights");
-    if (score) assay_json_set(b->plan, "mutation_score", assay_json_clone(score));
+    for (const char *const *k = (const char *const[]){"mutation_score", "equivalent_mutants", NULL}; *k; k++)
+        if (assay_json_get(b->desc, *k)) assay_json_set(b->plan, *k, assay_json_clone(assay_json_get(b->desc, *k)));
+    const assay_json *weights = assay_json_get(b->desc, "weights");
     assay_json *w = assay_json_set(b->plan, "weights", assay_json_kind(weights) == ASSAY_J_OBJECT ? assay_json_object() : assay_json_new_null());
     if (assay_json_kind(w) == ASSAY_J_OBJECT) assay_json_set_string(w, "provenance", assay_json_string(weights, "provenance", "synthetic"));
 }

@@ -27,6 +27,7 @@ static const assay_word_field experiment_fields[] = {
     { "stop", ASSAY_W_STRING, 0, "kill|never", "\"kill\"", NULL, "never: collect everything, also after a kill", NULL },
     { "mutants", ASSAY_W_STRINGS, 0, NULL, NULL, NULL, "mutants that matter here, for `assay mutate` (default: all that fit the control)", NULL },
     { "mutation_score", ASSAY_W_NUMBER, 0, NULL, NULL, NULL, "share of the mutants that the gates must kill, from 0 to 1", NULL },
+    { "equivalent_mutants", ASSAY_W_DATA, 0, NULL, NULL, NULL, "table MUTANT = why it computes what the control does: run and named, never counted", NULL },
     { NULL, 0, 0, NULL, NULL, NULL, NULL, NULL } };
 
 static const assay_word_field claim_fields[] = {

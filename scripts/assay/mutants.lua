@@ -123,10 +123,23 @@ local function judged_as(kept, name, out)
   end
 end
 
+-- { MUTANT = why }: said of mutants that run, each with a reason.
+local function check_equivalents(said, ran)
+  for name, why in pairs(said or {}) do
+    if not ran["mutant." .. name] then
+      local all = {}
+      for arm_name in pairs(ran) do all[#all + 1] = arm_name:sub(8) end
+      table.sort(all)
+      error(("equivalent_mutants: no mutant '%s' runs here%s"):format(name, assay.did_you_mean(tostring(name), all)), 0)
+    end
+    if type(why) ~= "string" or why == "" then error(("equivalent_mutants.%s: expected the reason, a text"):format(name), 0) end
+  end
+end
+
 -- The experiment that `assay mutate` runs: the same fixtures, reference and similarity gates, once for the candidate and once
 -- for every mutant that fits. Called by assay with the experiment that the script returned; tools.program(NAME) builds an arm.
 function mutants.experiment(e, tools)
-  local kept, out, names = taken_apart(e), copied(e), {}
+  local kept, out, names, ran = taken_apart(e), copied(e), {}, {}
   local base = mutants.base or kept.control
   local features = surgery.features(tools.program(base))
   for i, w in ipairs(kept.words) do out[i] = w end
@@ -136,9 +149,11 @@ function mutants.experiment(e, tools)
       out[#out + 1] = arm_of(mutant, base, "mutant", kept.inputs)
       judged_as(kept, "mutant." .. mutant.name, out)
       names[#names + 1] = "mutant." .. mutant.name
+      ran["mutant." .. mutant.name] = true
     elseif e.mutants then error(("mutate: mutant '%s' needs %s, which arm '%s' does not have"):format(mutant.name, mutant.needs, base), 0)
     end
   end
+  check_equivalents(e.equivalent_mutants, ran)
   if tools.diagnose then out[#out + 1] = gate { use = "nearest_mutant", arm = kept.candidate, mutants = names } end
   out.stop = "never"
   return experiment(out)

@@ -20,6 +20,7 @@ error("scripts/meta/assay.lua is for editors; scripts get the words without it")
 ---@field stop? "kill"|"never" never: collect everything, also after a kill
 ---@field mutants? string|string[] mutants that matter here, for `assay mutate` (default: all that fit the control)
 ---@field mutation_score? number share of the mutants that the gates must kill, from 0 to 1
+---@field equivalent_mutants? table table MUTANT = why it computes what the control does: run and named, never counted
 ---@param t assay.Experiment
 function experiment(t) end
 
