@@ -5,6 +5,7 @@ local opt = options {
   arm = { "string", default = "fused", help = "fused, explicit, direct, gap, masked, masked_bool, scaled or residual" },
   gain = { "number", default = 2.5, help = "weight gain: 1 flat, 2.5 peaked attention" },
   layers = { "integer", default = 32, help = "layers of the latency question" },
+  prize = { "number", default = 5, help = "ms that all layers together must gain; 0: any gain" },
 }
 
 -- The sum with the residual alone: the attention itself is not shown.
@@ -47,6 +48,9 @@ return experiment {
   name = "devices", opset = "iOS18", precision = "fp16", compute_units = "cpu_and_ne", stop = "never",
   target = { framework = "coreml", unit = "NE" },
   shapes = shapes, seeds = { fixture = 0, order = 2 },
+  claim { id = "faster", text = "the candidate gains", needs = { "latency" } },
+  kill { gate = "latency", metric = "gain_ms_ci_low", at_most = 0, claim = "faster", why = "the interval includes zero" },
+
   weights { recipe = fx.wset(256, opt.gain), provenance = "synthetic" },
   reference { arm = "control", precision = "fp64" },
   fixture { name = "normal", inputs = inputs },
@@ -59,5 +63,5 @@ return experiment {
   gate { use = "dead_path", arm = "candidate" },
   gate { use = "parity", arm = "candidate", cosine_min = 0.9999, max_abs_factor_vs_control = 4 },
   gate { use = "corroboration", arm = "candidate" },
-  gate { use = "latency", arm = "candidate", layers = opt.layers, min_prize_ms = 5 },
+  gate { use = "latency", arm = "candidate", layers = opt.layers, min_prize_ms = opt.prize, margin_ms = 0 },
 }
