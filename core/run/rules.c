@@ -213,8 +213,19 @@ static void unknown_metric(assay_json *row, const assay_json *kill, bool undefin
     free(text);
 }
 
+/* A gate may say that its figures are too weak for any decision: metric `decided` = false. */
+static bool decides_nothing(const assay_json *row) {
+    const assay_json *decided = assay_json_path(row, "metrics.gate.decided");
+    return is(row, "printed", "not-measured") || is(row, "printed", "invalid") || (assay_json_kind(decided) == ASSAY_J_BOOL && !assay_json_truth(decided));
+}
+
+static void kill_row_by(assay_json *row, const assay_json *kill) {
+    assay_json_set_string(row, "verdict", "kill");
+    assay_rule_add_reason(row, "reasons", "kill_condition", assay_json_string(kill, "why", "a kill condition of the plan was met"));
+}
+
 static void apply_kill(assay_json *row, const assay_json *kill, assay_json *kills) {
-    if (is(row, "printed", "not-measured") || is(row, "printed", "invalid")) {
+    if (decides_nothing(row)) {
         assay_json_append(kills, kill_row(kill, "not-applied"));
         return;
     }
@@ -225,15 +236,39 @@ static void apply_kill(assay_json *row, const assay_json *kill, assay_json *kill
     assay_json_set(k, "value", f.value ? assay_json_clone(f.value) : assay_json_new_null());
     assay_json_set_string(k, "group", f.where);
     if (unknown && (!claim || !f.any)) unknown_metric(row, kill, f.any);
-    if (f.fired && !unknown && !claim) {
-        assay_json_set_string(row, "verdict", "kill");
-        assay_rule_add_reason(row, "reasons", "kill_condition", assay_json_string(kill, "why", "a kill condition of the plan was met"));
+    if (f.fired && !unknown && !claim) kill_row_by(row, kill);
+}
+
+static bool rests_on(const assay_json *claim, const char *gate) {
+    for (const assay_json *n = assay_json_first(assay_json_get(claim, "needs")); n; n = assay_json_next(n))
+        if (assay_streq(assay_json_text(n), gate)) return true;
+    return false;
+}
+
+/* The first fired kill among `kills` from `from` on, of that claim; NULL when there is none. */
+static const assay_json *fired_for(const assay_json *kills, size_t from, const char *claim) {
+    for (size_t i = from; i < assay_json_len(kills); i++)
+        if (is(assay_json_at(kills, i), "state", "fired") && is(assay_json_at(kills, i), "claim", claim)) return assay_json_at(kills, i);
+    return NULL;
+}
+
+/* A gate that does not decide by itself is decided where the plan's kills have refuted every claim that rests on it: nothing is left
+ * for it to answer. */
+static void settle_by_claims(const assay_json *plan, assay_json *row, const assay_json *kills, size_t from) {
+    const assay_json *last = NULL;
+    for (const assay_json *c = assay_json_first(assay_json_get(plan, "claims")); c; c = assay_json_next(c)) {
+        if (!rests_on(c, assay_json_string(row, "gate", ""))) continue;
+        last = fired_for(kills, from, assay_json_string(c, "id", ""));
+        if (!last) return;
     }
+    if (last) kill_row_by(row, last);
 }
 
 void assay_rule_kills(const assay_json *plan, assay_json *row, assay_json *kills) {
     const assay_json *list = assay_json_get(plan, "kills");
+    size_t from = assay_json_len(kills);
     for (size_t i = 0; i < assay_json_len(list); i++)
         if (names_gate(assay_json_at(list, i), row)) apply_kill(row, assay_json_at(list, i), kills);
+    if (assay_streq(assay_printed_verdict(row), "inconclusive")) settle_by_claims(plan, row, kills, from);
     set_printed(row);
 }

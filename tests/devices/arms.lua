@@ -5,6 +5,9 @@ local opt = options {
   arm = { "string", default = "fused", help = "fused, explicit, direct, gap, masked, masked_bool, scaled or residual" },
   gain = { "number", default = 2.5, help = "weight gain: 1 flat, 2.5 peaked attention" },
   layers = { "integer", default = 32, help = "layers of the latency question" },
+  loud = { "number", default = 1, help = "size of the residual of arm residual against a normal one" },
+  must_fail = { "boolean", default = true, help = "with the dead arm beside it" },
+  prize = { "number", default = 5, help = "ms that all layers together must gain; 0: any gain" },
 }
 
 -- The sum with the residual alone: the attention itself is not shown.
@@ -29,6 +32,7 @@ local kinds = {
   scaled = { control = attn.explicit, candidate = attn.explicit },   -- what the converter makes of a given scale
   residual = { control = only_block(attn.explicit), candidate = only_block(attn.fused) },
 }
+-- Arms whose inputs are q, k and v ask about placement alone: the conversion gate would say that this is another program.
 local kind = kinds[opt.arm] or error("no such arm", 0)
 local fused = opt.arm ~= "explicit"
 
@@ -39,7 +43,7 @@ if kind.inputs then
   local s = kind.inputs
   shapes = { x = { s[1], s[3], s[2] * s[4] }, heads = s[2], head_dim = s[4] }
 elseif opt.arm == "residual" then
-  inputs.residual = fx.normal "mini"
+  inputs.residual = fx.seeded { label = "devices/residual", shape = { 2, 30, 256 }, scale = opt.loud, dtype = "fp16" }
 end
 local with = kind.mask and { mask = mask.key_padding { valid = key.valid, kind = kind.mask } } or {}
 
@@ -47,17 +51,20 @@ return experiment {
   name = "devices", opset = "iOS18", precision = "fp16", compute_units = "cpu_and_ne", stop = "never",
   target = { framework = "coreml", unit = "NE" },
   shapes = shapes, seeds = { fixture = 0, order = 2 },
+  claim { id = "faster", text = "the candidate gains", needs = { "latency" } },
+  kill { gate = "latency", metric = "gain_ms_ci_low", at_most = 0, claim = "faster", why = "the interval includes zero" },
+
   weights { recipe = fx.wset(256, opt.gain), provenance = "synthetic" },
   reference { arm = "control", precision = "fp64" },
   fixture { name = "normal", inputs = inputs },
   arm { name = "control", role = "control", build = kind.control, with = with },
   arm { name = "candidate", role = "candidate", build = kind.candidate, with = with, change = { "attention_spelling" } },
   arm { name = "cpu_only", role = "negative", like = "candidate", compute_units = "cpu_only" },
-  fused and opt.arm ~= "scaled" and arm { name = "dead", role = "must_fail", like = "candidate", mutate = attn.zero_output } or {},
-  fused and gate { use = "conversion", arm = "candidate", require = { scaled_dot_product_attention = 1 } } or {},
+  fused and opt.must_fail and opt.arm ~= "scaled" and arm { name = "dead", role = "must_fail", like = "candidate", mutate = attn.zero_output } or {},
+  fused and not kind.inputs and gate { use = "conversion", arm = "candidate", require = { scaled_dot_product_attention = 1 } } or {},
   gate { use = "placement", arm = "candidate", op_of_interest = { fused and opt.arm ~= "scaled" and "scaled_dot_product_attention" or "softmax" }, require_device = "NE" },
   gate { use = "dead_path", arm = "candidate" },
   gate { use = "parity", arm = "candidate", cosine_min = 0.9999, max_abs_factor_vs_control = 4 },
   gate { use = "corroboration", arm = "candidate" },
-  gate { use = "latency", arm = "candidate", layers = opt.layers, min_prize_ms = 5 },
+  gate { use = "latency", arm = "candidate", layers = opt.layers, min_prize_ms = opt.prize, margin_ms = 0 },
 }

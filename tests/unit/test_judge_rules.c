@@ -122,6 +122,36 @@ static void an_undefined_metric_is_inconclusive(void) {
 static void a_kill_of_a_claim_leaves_the_gate(void) {
     check_kill("{\"gate\":\"g\",\"metric\":\"x\",\"at_most\":0,\"why\":\"w\",\"claim\":\"faster\"}", "{\"gate\":{\"x\":-1}}", "fired", "pass");
 }
+/* The kill on x <= 0 of the claim `faster`, on a row with x = -1; `claims` is the plan's list. */
+static void check_claims_kill(const char *claims, const char *metrics, const char *verdict, const char *state, const char *printed) {
+    char *plan_text = assay_xprintf("{\"claims\":%s,\"kills\":[{\"gate\":\"g\",\"metric\":\"x\",\"at_most\":0,\"why\":\"no gain\",\"claim\":\"faster\"}]}", claims);
+    char *row_text = assay_xprintf("{\"gate\":\"g\",\"verdict\":\"%s\",\"printed\":\"%s\",\"validity\":{\"valid\":true,\"reasons\":[]},\"reasons\":[],\"metrics\":{\"gate\":%s}}",
+                                   verdict, verdict, metrics);
+    assay_json *plan = parse(plan_text), *row = parse(row_text), *kills = assay_json_array();
+    assay_rule_kills(plan, row, kills);
+    CU_ASSERT_STRING_EQUAL(str(assay_json_at(kills, 0), "state"), state);
+    CU_ASSERT_STRING_EQUAL(str(row, "printed"), printed);
+    CU_ASSERT_EQUAL(has_code(assay_json_get(row, "reasons"), "kill_condition"), assay_streq(printed, "kill"));
+    assay_json_free(plan);
+    assay_json_free(row);
+    assay_json_free(kills);
+    free(plan_text);
+    free(row_text);
+}
+#define FASTER "{\"id\":\"faster\",\"needs\":[\"g\"]}"
+static void M67_yes_refuting_the_only_claim_kills_an_undecided_gate(void) {
+    check_claims_kill("[" FASTER ",{\"id\":\"right\",\"needs\":[\"h\"]}]", "{\"x\":-1}", "inconclusive", "fired", "kill");
+    check_claims_kill("[" FASTER "]", "{\"x\":-1,\"decided\":true}", "inconclusive", "fired", "kill");
+}
+static void M67_no_a_gate_that_others_rest_on_or_that_passed_stays(void) {
+    check_claims_kill("[" FASTER ",{\"id\":\"right\",\"needs\":[\"g\"]}]", "{\"x\":-1}", "inconclusive", "fired", "inconclusive");
+    check_claims_kill("[" FASTER "]", "{\"x\":-1}", "pass", "fired", "pass");
+    check_claims_kill("[" FASTER "]", "{\"x\":1}", "inconclusive", "quiet", "inconclusive");
+    check_claims_kill("[]", "{\"x\":-1}", "inconclusive", "fired", "inconclusive");
+}
+static void M67_no_figures_that_decide_nothing_kill_nothing(void) {
+    check_claims_kill("[" FASTER "]", "{\"x\":-1,\"decided\":false}", "inconclusive", "not-applied", "inconclusive");
+}
 static void a_kill_names_its_gate_and_arm(void) {
     assay_json *row, *kills = kill_row("{\"gate\":\"g\",\"arm\":\"other\",\"metric\":\"x\",\"at_most\":0,\"why\":\"w\"}", "{\"gate\":{\"x\":-1}}", "pass", &row);
     CU_ASSERT_EQUAL(assay_json_len(kills), 0);
@@ -294,6 +324,8 @@ ASSAY_SUITE("judge rules", TEST(a_claim_is_confirmed_by_evidence_of_its_kind), T
             TEST(target_question_without_any_evidence_is_not_measured), TEST(an_output_question_is_decided_anywhere), TEST(a_failed_gate_is_invalid),
             TEST(missing_evidence_is_no_verdict), TEST(a_kill_fires_at_its_bound), TEST(a_kill_stays_quiet_beyond_its_bound),
             TEST(an_unknown_metric_is_inconclusive), TEST(an_undefined_metric_is_inconclusive), TEST(a_kill_of_a_claim_leaves_the_gate),
+            TEST(M67_yes_refuting_the_only_claim_kills_an_undecided_gate), TEST(M67_no_a_gate_that_others_rest_on_or_that_passed_stays),
+            TEST(M67_no_figures_that_decide_nothing_kill_nothing),
             TEST(a_kill_names_its_gate_and_arm), TEST(a_kill_does_not_touch_what_was_not_measured), TEST(a_must_fail_arm_must_be_seen_rejected),
             TEST(what_was_not_reached_is_not_held_against_the_run), TEST(nothing_compared_is_invalid),
             TEST(invalid_goes_before_kill_before_inconclusive_before_pass), TEST(a_claim_has_its_own_fate),

@@ -534,6 +534,83 @@ static void the_clock_is_drawn_from_its_seed(void) {
     assay_sim_profile_free(&drift);
 }
 
+/* ---- records */
+
+static assay_json *record_of(const char *fields, graph g, const char *name) {
+    assay_sim_profile p = load(fields);
+    assay_sim_placed placed;
+    assay_json *r = NULL;
+    CU_ASSERT_EQUAL_FATAL(assay_sim_place(p.json, assay_program_function(g.p, NULL), "cpu_and_ne", &placed, NULL), ASSAY_OK);
+    CU_ASSERT_EQUAL(assay_sim_record(&placed, name, &r, NULL), ASSAY_OK);
+    assay_sim_placed_free(&placed);
+    assay_sim_profile_free(&p);
+    assay_program_free(g.p);
+    return r;
+}
+
+/* The rail of the first sample; NaN: not sampled. */
+static double rail(const char *fields, const char *name) {
+    assay_json *r = record_of(fields, attention(true, 0), name);
+    double mw = assay_json_number(assay_json_get(assay_json_at(assay_json_get(r, "samples"), 0), "rails_mw"), "ane", NAN);
+    assay_json_free(r);
+    return mw;
+}
+
+static void records_follow_what_runs_where(void) {
+    CU_ASSERT(rail(ON_ANE, "rails") > 0);
+    CU_ASSERT(rail(ON_ANE, "positive") > 0);
+    CU_ASSERT_EQUAL(rail(ON_ANE, "cpu_only"), 0);
+    CU_ASSERT_EQUAL(rail("placement_first = { { id = 'all', when = {}, device = 'ane', grade = 'I', source = 's' } }, "
+                         "faults = { { id = 'f', when = { on = 'ane' }, effect = 'silent_cpu', grade = 'I', source = 's' } }", "rails"), 0);
+    CU_ASSERT(isnan(rail("placement_first = { { id = 'all', when = {}, device = 'unknown', grade = 'I', source = 's' } }", "rails")));
+    assay_error err = {0};
+    assay_sim_placed none = {0};
+    assay_json *r = NULL;
+    CU_ASSERT_EQUAL(assay_sim_record(&none, "rail", &r, &err), ASSAY_E_UNSUPPORTED);
+}
+
+static double peak_of(graph g) {
+    assay_json *r = record_of(ON_ANE, g, "memory");
+    double bytes = assay_json_number(r, "peak_bytes", NAN);
+    assay_json_free(r);
+    return bytes;
+}
+
+/* Spelled out, the scores and the weights are alive at once; the fused op holds neither. */
+static void the_peak_of_memory_counts_what_is_alive(void) {
+    CU_ASSERT(peak_of(attention(true, 0)) > 0);
+    CU_ASSERT(peak_of(spelled_out()) > peak_of(attention(true, 0)));
+}
+
+/* Mean of n differences in units of its standard error. */
+static double t_of(const double *d, size_t n) {
+    double mean = 0, ss = 0;
+    for (size_t i = 0; i < n; i++) mean += d[i] / (double)n;
+    for (size_t i = 0; i < n; i++) ss += (d[i] - mean) * (d[i] - mean);
+    return mean / sqrt(ss / (double)(n - 1) / (double)n);
+}
+/* Two equal arms under the drift of sim-drift: one after the other (warm-up and 200 predictions each), then in ABBA blocks. */
+static void a_drift_fools_one_arm_after_the_other_and_not_a_paired_rotation(void) {
+    enum { WARM = 500, N = 200, BLOCKS = 100 };
+    assay_sim_profile p;
+    CU_ASSERT_EQUAL_FATAL(assay_sim_profile_load(ASSAY_SOURCE_DIR "/configs/devices/sim-drift.lua", &p, NULL), ASSAY_OK);
+    double arm[2][N], d[N], block[BLOCKS];
+    for (int a = 0; a < 2; a++)
+        for (int i = -WARM; i < N; i++) {
+            double ns = (double)assay_sim_tick_ns(p.json, "drift", 4e-3);
+            if (i >= 0) arm[a][i] = ns;
+        }
+    for (size_t i = 0; i < N; i++) d[i] = arm[0][i] - arm[1][i];
+    for (size_t b = 0; b < BLOCKS; b++) {
+        double ns[4];
+        for (int i = 0; i < 4; i++) ns[i] = (double)assay_sim_tick_ns(p.json, "drift", 4e-3);
+        block[b] = (ns[0] + ns[3]) / 2 - (ns[1] + ns[2]) / 2;
+    }
+    CU_ASSERT(t_of(d, N) < -5);                  /* the second arm looks slower, far beyond chance */
+    CU_ASSERT(fabs(t_of(block, BLOCKS)) < 2);
+    assay_sim_profile_free(&p);
+}
+
 ASSAY_SUITE("simulated device", TEST(every_shipped_profile_loads), TEST(what_is_no_profile_is_refused), TEST(every_name_is_of_a_closed_set),
             TEST(grades_and_sources_are_mandatory), TEST(an_effect_takes_its_own_field_only), TEST(a_base_is_joined_before_the_digest),
             TEST(the_first_matching_rule_places), TEST(each_selector_matches_and_does_not), TEST(a_failed_compile_sends_everything_to_the_cpu),
@@ -541,4 +618,5 @@ ASSAY_SUITE("simulated device", TEST(every_shipped_profile_loads), TEST(what_is_
             TEST(rounding_to_fp16_is_that_of_the_conversion), TEST(faults_that_fill_fill_everything), TEST(faults_that_move_move_what_they_say),
             TEST(faults_of_the_scores_change_them), TEST(faults_of_the_mask_need_a_mask), TEST(without_the_shift_flat_scores_pass_and_peaked_ones_do_not),
             TEST(orders_of_attention_agree_within_fp16), TEST(some_predictions_differ), TEST(a_fault_stays_where_the_op_was_placed),
-            TEST(a_factor_of_one_means_no_gain), TEST(the_clock_is_drawn_from_its_seed))
+            TEST(a_factor_of_one_means_no_gain), TEST(the_clock_is_drawn_from_its_seed),
+            TEST(a_drift_fools_one_arm_after_the_other_and_not_a_paired_rotation), TEST(records_follow_what_runs_where), TEST(the_peak_of_memory_counts_what_is_alive))

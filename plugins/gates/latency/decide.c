@@ -183,7 +183,8 @@ void lat_rule(const assay_math_1 *m, const lat_data *data, const lat_series *s, 
     r->hi = r->coarse ? b.hi + r->timer_step : b.hi;
     bool regime = regimes_change(m, s, p, r);
     if (invalid) return;
-    if (!undecided(data, s, p, &b, regime, out)) out->verdict = decide(p, out);
+    out->decided = !undecided(data, s, p, &b, regime, out);
+    if (out->decided) out->verdict = decide(p, out);
     explain(m, s, p, &b, out);
     if (r->modes.two) out->notes[out->n_notes++] = "two_modes";
 }

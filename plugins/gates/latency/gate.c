@@ -158,6 +158,7 @@ static assay_status judge_arms(const latency *g, const assay_evidence *ev, const
 /* Says what became of the pilot; returns whether the run that it allows is there to be judged. */
 static bool judge_pilot(const latency *g, const lat_standing *s, const assay_finding *f) {
     char text[200];
+    f->detail(f, "metrics:gate.decided", "false"); /* until the arms themselves are judged */
     if (s->runs) lat_pilot_figures(&s->pilot, s->runs, &g->question, &s->size, f);
     if (s->failed) {
         f->reason(f, "pilot_failed", "the control could not be timed against itself", "");

@@ -138,6 +138,7 @@ enum { LAT_CODES_MAX = 16 };
 typedef struct lat_ruling {
     lat_decision figures;
     assay_verdict verdict;
+    bool decided;                                                    /* nothing (too few blocks, regimes ...) keeps the interval from deciding */
     struct { const char *code; char text[160]; } reasons[LAT_CODES_MAX]; size_t n_reasons;
     const char *notes[LAT_CODES_MAX]; size_t n_notes;                /* codes that hold beside a verdict that they do not change */
 } lat_ruling;

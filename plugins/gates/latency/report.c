@@ -169,6 +169,7 @@ static void print_ruling(const lat_ruling *r, const assay_finding *f) {
     for (size_t i = 0; i < r->n_notes; i++) at += (size_t)snprintf(notes + at, sizeof notes - at, "%s\"%s\"", i ? "," : "", r->notes[i]);
     snprintf(notes + at, sizeof notes - at, "]");
     f->detail(f, "notes", notes);
+    f->detail(f, "metrics:gate.decided", r->decided ? "true" : "false");
     f->verdict(f, r->verdict);
 }
 
