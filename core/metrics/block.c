@@ -6,7 +6,8 @@
 
 static const assay_block_level *level_at(int level) {
 #if defined(ASSAY_METRICS_X86)
-    if (level == 2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq")) return &assay_block_avx512;
+    if (level == 2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq"))
+        return &assay_block_avx512;
     if (level == 1 && __builtin_cpu_supports("avx2") && assay_cpu_has_f16c() && __builtin_cpu_supports("fma")) return &assay_block_avx2;
 #endif
     return level == 0 ? &assay_block_portable : NULL;

@@ -1,4 +1,4 @@
-/* The block sums in AVX-512 (F, DQ); compiled with them switched on. */
+/* The block sums in AVX-512 (F, BW, DQ); compiled with them switched on. */
 #include <immintrin.h>
 #include <stdint.h>
 #include <string.h>

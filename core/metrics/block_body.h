@@ -2,6 +2,7 @@
  * in a vector: 2, 4 or 8) and defined vec, bits, load_f16, load_f32, larger and add_zeros. The eight lanes of a group are taken
  * WIDTH at a time, each part in a loop of its own, so that the sums of a part stay in registers and every level adds in one order. */
 #include "metrics/block_levels.h"
+#include "tensor/dtype.h"
 #include <string.h>
 
 #define INLINE static inline __attribute__((always_inline))
@@ -27,6 +28,15 @@ INLINE void add_product(vec *sum, const vec *x, const vec *y, int type_x, int ty
     (void)type_x, (void)type_y;
     *sum += *x * *y;
 }
+/* sum += x; by the multiplier where there is one, since the adder has the conversions to do. */
+INLINE void add(vec *sum, const vec *x) {
+#ifdef HAS_FMA
+    const vec one = 1.0 - (vec){0};
+    fused(sum, x, &one);
+#else
+    *sum += *x;
+#endif
+}
 INLINE void magnitude(vec *x) { *x = (vec)((bits)*x & INT64_MAX); }
 
 /* Lane tree: ((0+4)+(2+6)) + ((1+5)+(3+7)), whatever the width of the machine's vectors. */
@@ -51,6 +61,22 @@ INLINE void fill(unsigned char *out, const unsigned char *from, size_t n, size_t
     for (size_t i = n; i < ASSAY_LANES; i++) memcpy(out + i * size, with, size);
 }
 
+/* Zeros and the largest magnitude of halves, as the integers they are: four times as many to a vector as doubles. */
+typedef struct halves {
+    uint16_t zeros, largest; /* a block has no more elements than fit */
+} halves;
+INLINE halves look_at_halves(const unsigned char *p, size_t n) {
+    halves o = {0, 0};
+    for (size_t i = 0; i < n; i++) {
+        uint16_t h;
+        memcpy(&h, p + 2 * i, sizeof h);
+        h &= 0x7fff;
+        o.largest = h > o.largest ? h : o.largest;
+        o.zeros = (uint16_t)(o.zeros + (h == 0));
+    }
+    return o;
+}
+
 typedef struct raw_part {
     vec r, c, rr, cc, rc, abs_d, dd, max_d, peak;
     bits zero_r, zero_c;
@@ -59,20 +85,25 @@ INLINE void raw_step(raw_part *s, const unsigned char *r, const unsigned char *c
     vec x, y;
     load(&x, r, type_r);
     load(&y, c, type_c);
-    s->r += x, s->c += y;
+    add(&s->r, &x), add(&s->c, &y);
     add_product(&s->rr, &x, &x, type_r, type_r);
     add_product(&s->cc, &y, &y, type_c, type_c);
     add_product(&s->rc, &x, &y, type_r, type_c);
-    add_zeros(&s->zero_r, &x);
-    add_zeros(&s->zero_c, &y);
+    if (type_r != ASSAY_BLOCK_F16) add_zeros(&s->zero_r, &x);
+    if (type_c != ASSAY_BLOCK_F16) add_zeros(&s->zero_c, &y);
     y -= x;
     s->dd += y * y;
     magnitude(&y);
-    magnitude(&x);
-    s->abs_d += y;
+    add(&s->abs_d, &y);
     larger(&s->max_d, &y);
+    if (type_r == ASSAY_BLOCK_F16) return;
+    magnitude(&x);
     larger(&s->peak, &x);
 }
+
+/* A block of halves is one page, where the machine's own look-ahead ends: ask for what comes half a page on. */
+enum { GROUPS_IN_LINE = 64 / (2 * ASSAY_LANES) };
+INLINE void fetch(const unsigned char *p) { __builtin_prefetch((const void *)((uintptr_t)p + 2048)); }
 
 INLINE void raw_sums(const unsigned char *r, const unsigned char *c, size_t n, int type_r, int type_c, assay_block_sums *o) {
     static const unsigned char zero[8];
@@ -86,9 +117,13 @@ INLINE void raw_sums(const unsigned char *r, const unsigned char *c, size_t n, i
     }
     for (int part = 0; part < ASSAY_LANES; part += WIDTH) {
         size_t at_r = (size_t)part * size_r, at_c = (size_t)part * size_c;
-        raw_part s = {0};
-        for (size_t g = 0; g < groups; g++)
+        const vec none = {0};
+        raw_part s = {none, none, none, none, none, none, none, none, none, (bits)none, (bits)none}; /* {0} is a slow fill */
+        for (size_t g = 0; g < groups; g++) {
+            if (type_r == ASSAY_BLOCK_F16 && g % GROUPS_IN_LINE == 0) fetch(r + g * ASSAY_LANES * size_r);
+            if (type_c == ASSAY_BLOCK_F16 && g % GROUPS_IN_LINE == 0) fetch(c + g * ASSAY_LANES * size_c);
             raw_step(&s, r + at_r + g * ASSAY_LANES * size_r, c + at_c + g * ASSAY_LANES * size_c, type_r, type_c);
+        }
         if (rest) raw_step(&s, last.r + at_r, last.c + at_c, type_r, type_c);
         const vec *sums[9] = {&s.r, &s.c, &s.rr, &s.cc, &s.rc, &s.abs_d, &s.dd, &s.max_d, &s.peak};
         for (int i = 0; i < 9; i++) memcpy(lane[i] + part, sums[i], sizeof(vec));
@@ -99,6 +134,10 @@ INLINE void raw_sums(const unsigned char *r, const unsigned char *c, size_t n, i
     o->r = tree(lane[0]), o->c = tree(lane[1]), o->rr = tree(lane[2]), o->cc = tree(lane[3]), o->rc = tree(lane[4]);
     o->abs_d = tree(lane[5]), o->dd = tree(lane[6]), o->max_d = largest(lane[7]), o->peak = largest(lane[8]);
     o->zero_r = total(zeros[0]) - pads, o->zero_c = total(zeros[1]) - pads;
+    if (type_c == ASSAY_BLOCK_F16) o->zero_c = look_at_halves(c, n).zeros;
+    if (type_r != ASSAY_BLOCK_F16) return;
+    halves h = look_at_halves(r, n);
+    o->zero_r = h.zeros, o->peak = assay_load_f64(ASSAY_F16, &h.largest);
 }
 
 typedef struct shifted_part {
