@@ -1,6 +1,10 @@
 # One ctest entry per row of the expectations table; its parts are described in tests/devices/run.sh.
 file(STRINGS ${CMAKE_CURRENT_SOURCE_DIR}/devices/expectations.txt ASSAY_DEVICE_ROWS REGEX "^[^#]")
 set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS devices/expectations.txt)
+# In a CMake list an open bracket hides the separators behind it: the rows after it would become one and never run.
+if("${ASSAY_DEVICE_ROWS}" MATCHES "[][]")
+  message(FATAL_ERROR "tests/devices/expectations.txt: a row holds a bracket; quote the text without it")
+endif()
 set(n 0)
 foreach(row IN LISTS ASSAY_DEVICE_ROWS)
   math(EXPR n "${n} + 1")
