@@ -1,4 +1,4 @@
-/* report/html.c: the page: claims and their fate, gates with reasons, both censuses side by side, tables, samples, identity. */
+/* report/html.c: the page: claims and their fate, gates with reasons, what is next, both censuses side by side, tables, samples, identity. */
 #include "report/html.h"
 #include "report/text.h"
 #include "base/fs.h"
@@ -14,7 +14,7 @@ static const char style[] =
     ".pass{background:#e6f4e6}.kill{background:#f9dede}.invalid{background:#f9dede;outline:2px dashed #900}.inconclusive{background:#fff3d0}"
     "svg{width:100%;height:auto}svg text{font:12px sans-serif}.axis{fill:none;stroke:#555}.a{fill:none;stroke:#06c}.b{fill:none;stroke:#c30;stroke-width:1.5}"
     ".line{fill:none;stroke:#111;stroke-width:2}.mark{fill:#111;stroke:none}.dash{fill:none;stroke-dasharray:6 4}path.dash:not(.b){stroke:#111}.dots{fill:none;stroke:#777;stroke-dasharray:2 4}"
-    "code{word-break:break-all}details{margin:.4em 0}";
+    "code{word-break:break-all}pre{font-size:12px;background:#f2f2f2;padding:.6em;overflow-x:auto}details{margin:.4em 0}";
 
 static void cell(assay_buf *out, const assay_json *row, const char *key) {
     assay_buf_str(out, "<td>");
@@ -197,6 +197,7 @@ void assay_report_page(const assay_json *r, const char *evidence_dir, assay_buf 
     heading(out, r);
     claims(out, assay_json_get(r, "claims"));
     gates(out, rows);
+    assay_html_next(out, r);
     census(out, rows);
     assay_buf_str(out, "<h2>Figures</h2>\n");
     gate_details(out, rows, ": figures, tables, parameters");

@@ -13,6 +13,9 @@ void assay_html_text(assay_buf *out, const char *s);                 /* escaped;
 void assay_html_value(assay_buf *out, const assay_json *v);          /* a scalar, a list, or a nested table */
 /* An array of objects as a table with the union of their keys as columns; anything else as a definition list. */
 void assay_html_table(assay_buf *out, const char *caption, const assay_json *v);
+/* The leaf of the decision tree that the receipt ends at: what led there, the steps, the next experiment as a script; without a
+ * tree, why there is none. */
+void assay_html_next(assay_buf *out, const assay_json *receipt);
 /* Inline SVG of the timing trials: gains in time order with the A/A pilot beside them, distributions, intervals, every prediction. */
 void assay_html_samples(assay_buf *out, const assay_json *receipt, const char *evidence_dir);
 #endif

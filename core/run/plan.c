@@ -6,6 +6,21 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* A plan that was changed after its seal is a new plan, and the folder's evidence belongs to the old one: nothing may use it. */
+static assay_status check_seal(const char *dir, const char *sha256, assay_error *err) {
+    char *path = assay_path_join(dir, "seal.json");
+    assay_json *seal = NULL;
+    assay_status st = assay_is_file(path) ? assay_json_read_file(path, &seal, err) : ASSAY_OK;
+    const char *sealed = assay_json_string(seal, "plan_sha256", "");
+    if (seal && !assay_streq(sealed, sha256))
+        st = assay_fail(err, ASSAY_E_INPUT,
+                        "%s: plan.json was changed after it was sealed (sealed as %.12s, now %.12s): put the sealed file back, or make a new plan in another folder ('assay plan X.lua')",
+                        dir, *sealed ? sealed : "nothing", sha256);
+    assay_json_free(seal);
+    free(path);
+    return st;
+}
+
 assay_status assay_plan_load(const char *dir, assay_plan *out, assay_error *err) {
     memset(out, 0, sizeof *out);
     char *path = assay_path_join(dir, "plan.json");
@@ -18,6 +33,7 @@ assay_status assay_plan_load(const char *dir, assay_plan *out, assay_error *err)
             st = assay_fail(err, ASSAY_E_INPUT, "%s: schema is \"%s\", expected \"%s\"", path, schema, ASSAY_PLAN_SCHEMA);
         else
             st = assay_sha256_file(path, out->sha256, err);
+        if (st == ASSAY_OK) st = check_seal(dir, out->sha256, err);
     }
     free(path);
     if (st != ASSAY_OK) {
@@ -85,10 +101,7 @@ char *assay_plan_path(const assay_plan *p, const char *relative) { return assay_
 
 bool assay_plan_is_sealed(const assay_plan *p) {
     char *path = assay_path_join(p->dir, "seal.json");
-    assay_json *seal = NULL;
-    bool sealed = assay_is_file(path) && assay_json_read_file(path, &seal, NULL) == ASSAY_OK &&
-                  assay_streq(assay_json_string(seal, "plan_sha256", ""), p->sha256);
-    assay_json_free(seal);
+    bool sealed = assay_is_file(path);      /* that it names this plan was checked by assay_plan_load */
     free(path);
     return sealed;
 }

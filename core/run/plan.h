@@ -25,7 +25,7 @@ typedef struct assay_plan {
     char sha256[65];                             /* of plan.json as it stands on disk */
 } assay_plan;
 
-/* ASSAY_E_INPUT when `dir` holds no plan or one of another schema. */
+/* ASSAY_E_INPUT when `dir` holds no plan, one of another schema, or one that is not the plan its seal.json names. */
 assay_status assay_plan_load(const char *dir, assay_plan *out, assay_error *err);
 void assay_plan_free(assay_plan *p);
 /* Borrowed rows by name; NULL when there is none. The arm "@reference" is the reference's row when it has a program. */
@@ -41,7 +41,7 @@ const char *assay_plan_arm_of_role(const assay_json *plan, const char *role);
  * backend's device tables and timings the target's own evidence. */
 bool assay_plan_target_is_reference(const assay_json *plan);
 char *assay_plan_path(const assay_plan *p, const char *relative);             /* caller frees */
-bool assay_plan_is_sealed(const assay_plan *p);  /* seal.json names this very plan.json */
+bool assay_plan_is_sealed(const assay_plan *p);
 
 typedef struct assay_plan_options {
     const char *script;                          /* X.lua */

@@ -45,6 +45,25 @@ static void censuses_stand_side_by_side(void) {
     free(p);
 }
 
+#define KILLED "{\"experiment\":\"e\",\"verdict\":\"kill\",\"standing\":\"rehearsal\",\"plan_sha256\":\"0123456789abcdef\",\"gates\":[{\"gate\":\"conversion\"," \
+               "\"printed\":\"kill\",\"reasons\":[{\"code\":\"not_fused\",\"message\":\"<b>no</b> fused op\"}]}]}"
+
+static void M71_yes_the_leaf_its_reasons_and_the_script(void) {
+    char *p = page(KILLED, "/nonexistent"), *at = strstr(p, "<h2>What is next</h2>");
+    CU_ASSERT_PTR_NOT_NULL_FATAL(at);
+    CU_ASSERT_PTR_NOT_NULL(strstr(at, "<code>decomposed</code> of M71"));
+    CU_ASSERT_PTR_NOT_NULL(strstr(at, "<td>not_fused</td><td>&lt;b&gt;no&lt;/b&gt; fused op</td>"));
+    CU_ASSERT_PTR_NOT_NULL(strstr(at, "<li>confirm the target"));
+    CU_ASSERT_PTR_NOT_NULL(strstr(at, "name = &quot;e-next&quot;"));
+    free(p);
+}
+
+static void M71_no_a_receipt_without_a_verdict_has_no_leaf(void) {
+    char *p = page("{\"experiment\":\"e\",\"gates\":[]}", "/nonexistent");
+    CU_ASSERT_PTR_NULL(strstr(p, "What is next"));
+    free(p);
+}
+
 static void samples_are_drawn(void) {
     char dir[] = "/tmp/assay-report-XXXXXX", trial[64], file[96];
     CU_ASSERT_PTR_NOT_NULL_FATAL(mkdtemp(dir));
@@ -118,5 +137,5 @@ static void pilot_stands_beside_the_comparison(void) {
     assay_remove_tree(dir, NULL);
 }
 
-ASSAY_SUITE("report", TEST(text_is_escaped), TEST(undefined_is_not_zero), TEST(unsealed_is_exploratory), TEST(censuses_stand_side_by_side), TEST(samples_are_drawn),
+ASSAY_SUITE("report", TEST(text_is_escaped), TEST(undefined_is_not_zero), TEST(unsealed_is_exploratory), TEST(censuses_stand_side_by_side), TEST(M71_yes_the_leaf_its_reasons_and_the_script), TEST(M71_no_a_receipt_without_a_verdict_has_no_leaf), TEST(samples_are_drawn),
             TEST(pilot_stands_beside_the_comparison))

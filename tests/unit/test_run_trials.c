@@ -249,12 +249,24 @@ static void a_seal_is_refused_after_evidence(void) {
     close_plan(&p);
 }
 static void a_seal_names_its_plan(void) {
-    assay_plan p = open_plan();
+    assay_plan p = open_plan(), changed;
     assay_registry *r = mock_registry();
+    assay_error err = {0};
+    char *path = assay_path_join(dir, "plan.json"), *text = NULL;
+    size_t len = 0;
     CU_ASSERT_EQUAL(assay_plan_seal(dir, r, NULL), ASSAY_OK);
     CU_ASSERT_TRUE(assay_plan_is_sealed(&p));
-    p.sha256[0] = p.sha256[0] == '0' ? '1' : '0';
-    CU_ASSERT_FALSE(assay_plan_is_sealed(&p));
+    CU_ASSERT_EQUAL_FATAL(assay_read_file(path, 1 << 20, &text, &len, NULL), ASSAY_OK);
+    CU_ASSERT_EQUAL(assay_write_file(path, text, len, NULL), ASSAY_OK);      /* the same bytes: still the sealed plan */
+    CU_ASSERT_EQUAL_FATAL(assay_plan_load(dir, &changed, &err), ASSAY_OK);
+    assay_plan_free(&changed);
+    text = assay_xrealloc(text, len + 1);
+    text[len++] = '\n';
+    CU_ASSERT_EQUAL(assay_write_file(path, text, len, NULL), ASSAY_OK);
+    CU_ASSERT_EQUAL(assay_plan_load(dir, &changed, &err), ASSAY_E_INPUT);
+    CU_ASSERT_PTR_NOT_NULL(strstr(err.message, "changed after it was sealed"));
+    free(text);
+    free(path);
     assay_registry_free(r);
     close_plan(&p);
 }
