@@ -4,7 +4,7 @@
 Plain Python, exact integers for every probability; with numpy and scipy installed, `--check` compares this script with them.
 Sets are drawn from SplitMix64 in counter form (streams latency/vectors/K), so only results are stored. One line a result:
   set K n ticks  q05 q25 q50 q95  order_lo order_hi  hl hl_lo hl_hi      ("-": undefined)
-  rand K n processes orders p sign_p (1: control first)      bca K n z0 a lo hi plo phi      mbb K n lo hi
+  rand K n processes orders p sign_p sign_p_median (1: control first)      bca K n z0 a lo hi plo phi      mbb K n lo hi
 """
 import itertools, math, statistics, sys
 
@@ -71,9 +71,9 @@ def randomisation(d, sizes, orders):
         total += 1
     return hits / total
 
-def sign_flip(d):
-    observed = abs(sum(d)) * (1 - 1e-12)
-    return sum(abs(sum(s * x for s, x in zip(signs, d))) >= observed for signs in itertools.product((1, -1), repeat=len(d))) / 2 ** len(d)
+def sign_flip(d, of=sum):
+    observed = abs(of(d)) * (1 - 1e-12)
+    return sum(abs(of([s * x for s, x in zip(signs, d)])) >= observed for signs in itertools.product((1, -1), repeat=len(d))) / 2 ** len(d)
 
 B = 1000
 
@@ -125,7 +125,7 @@ def main():
         n = sum(sizes)
         d = values(1000 + k, n, 16 if k % 2 else 1 << 40)
         orders = [x for i, m in enumerate(sizes) for x in orders_of(100 * k + i, m)]
-        show("rand", k, n, ",".join(map(str, sizes)), "".join(map(str, map(int, orders))), randomisation(d, sizes, orders), sign_flip(d))
+        show("rand", k, n, ",".join(map(str, sizes)), "".join(map(str, map(int, orders))), randomisation(d, sizes, orders), sign_flip(d), sign_flip(d, statistics.median))
         if check and n <= 10:
             import numpy, scipy.stats
             r = scipy.stats.permutation_test((numpy.array(d),), lambda x, axis: abs(x.mean(axis=axis)), permutation_type="samples", n_resamples=numpy.inf, vectorized=True, alternative="greater")

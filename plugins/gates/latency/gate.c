@@ -13,8 +13,8 @@ static const assay_param params[] = {
     { "confidence", "0.95", NULL, "fraction", "of all intervals", 0.5, 0.9999, ASSAY_T_NUMBER, 0 },
     { "min_pairs", "20", NULL, "blocks", "fewer after the warm-up is inconclusive", 1, 1e6, ASSAY_T_INT, 0 },
     { "layers", "", NULL, "layers", "rewritten layers; the prize is layers times the gain", 1, 1e6, ASSAY_T_INT, ASSAY_PARAM_PREREGISTERED },
-    { "min_prize_ms", "", NULL, "ms", "smallest gain over all layers worth having; in force only with layers; 0: none", 0, 1e9, ASSAY_T_NUMBER, ASSAY_PARAM_PREREGISTERED },
-    { "prize_ms", "", NULL, "ms", "alias of min_prize_ms", 0, 1e9, ASSAY_T_NUMBER, 0 },
+    { "min_prize_ms", "", NULL, "ms", "smallest gain over all layers worth having; needs layers; 0: none", 0, 1e9, ASSAY_T_NUMBER, ASSAY_PARAM_PREREGISTERED },
+    { "prize_ms", "", NULL, "ms", "alias of min_prize_ms; not beside it", 0, 1e9, ASSAY_T_NUMBER, 0 },
     { "margin_ms", "", NULL, "ms", "equivalence margin per layer; default min_prize_ms / layers; 0: none", 0, 1e9, ASSAY_T_NUMBER, ASSAY_PARAM_PREREGISTERED },
     { "block_length", "0", NULL, "blocks", "of the moving-block interval; at least n/6", 0, 1e6, ASSAY_T_INT, 0 },
     { "unit_of_analysis", "auto", "auto|block|pair|process|session", NULL, "what counts as one observation; pair = block, session = process", 1, 0, ASSAY_T_STRING, 0 },
@@ -52,6 +52,18 @@ static void read_fixtures(latency *g) {
         snprintf(g->fixtures[g->n_fixtures++], LAT_NAME, "%s", v.s);
 }
 
+/* What contradicts itself is refused: nobody should believe in a prize that is not in force. */
+static assay_status check_prize(const latency *g, assay_error *err) {
+    char text[160] = "";
+    if (!isnan(number(g, "min_prize_ms")) && !isnan(number(g, "prize_ms")))
+        snprintf(text, sizeof text, "min_prize_ms and prize_ms are two names of one number: give min_prize_ms alone");
+    else if (g->p.min_prize_ms > 0.0 && isnan(g->p.layers))
+        snprintf(text, sizeof text, "min_prize_ms %g without layers: the prize is layers x gain; give layers, or min_prize_ms 0 for none", g->p.min_prize_ms);
+    if (!text[0]) return ASSAY_OK;
+    if (err) err->code = ASSAY_E_INPUT, snprintf(err->message, sizeof err->message, "%s", text);
+    return ASSAY_E_INPUT;
+}
+
 static assay_status create(const assay_host *host, const assay_params *given, void **self, assay_error *err) {
     const assay_math_1 *math = host->get(host->ctx, ASSAY_MATH_1);
     if (!math) {
@@ -71,6 +83,11 @@ static assay_status create(const assay_host *host, const assay_params *given, vo
     g->p = (lat_params){ .confidence = number(g, "confidence"), .min_prize_ms = number(g, "min_prize_ms"), .margin_ms = number(g, "margin_ms"),
                          .layers = number(g, "layers"), .min_pairs = (size_t)number(g, "min_pairs"), .block_length = (size_t)number(g, "block_length") };
     if (isnan(g->p.min_prize_ms)) g->p.min_prize_ms = number(g, "prize_ms");
+    assay_status st = check_prize(g, err);
+    if (st != ASSAY_OK) {
+        free(g);
+        return st;
+    }
     g->p.unit = strcmp(unit, "block") == 0 || strcmp(unit, "pair") == 0 ? LAT_UNIT_BLOCK : strcmp(unit, "auto") == 0 ? LAT_UNIT_AUTO : LAT_UNIT_PROCESS;
     snprintf(g->p.seed, sizeof g->p.seed, "%.0f", number(g, "seed"));
     double blocks = number(g, "blocks");

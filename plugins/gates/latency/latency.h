@@ -105,7 +105,9 @@ typedef struct lat_bca { double z0, a, p_lo, p_hi; lat_pair ci; } lat_bca;
 lat_bca lat_bca_of_sums(const assay_math_1 *m, const double *v, size_t n, double *sums, uint32_t resamples, double confidence);
 lat_bca lat_bca_mean(const assay_math_1 *m, const double *v, size_t n, const char *seed, uint32_t resamples, double confidence);
 double lat_randomisation_p(const assay_math_1 *m, const double *d, const bool *control_first, const uint32_t *process, size_t n, const char *seed);
+/* Sign-flip p of abs(mean) and of abs(median), both over the same flips: all of them up to 14 values, else 10000 drawn. */
 double lat_sign_flip_p(const assay_math_1 *m, const double *d, size_t n, const char *seed);
+double lat_sign_flip_p_median(const assay_math_1 *m, const double *d, size_t n, const char *seed);
 
 /* interval.c, decide.c: statistics.md 3.6.1 */
 enum { LAT_UNIT_AUTO, LAT_UNIT_BLOCK, LAT_UNIT_PROCESS };

@@ -105,6 +105,7 @@ static void opinions(const assay_math_1 *m, const lat_series *s, const lat_data 
     double rand = data->alternating || !data->order_recorded ? NAN : lat_randomisation_p(m, s->d, s->control_first, s->process, s->n, p->seed);
     lat_metric(f, "gate", "randomisation_p", rand, "1");
     lat_metric(f, "gate", "sign_flip_p_two_sided", lat_sign_flip_p(m, s->d, s->n, p->seed), "1");
+    lat_metric(f, "gate", "sign_flip_p_median", lat_sign_flip_p_median(m, s->d, s->n, p->seed), "1");
 }
 
 void lat_second_opinions(const assay_math_1 *m, const lat_series *s, const lat_data *data, const lat_params *p, const assay_finding *f) {

@@ -192,6 +192,8 @@ static void flips_start(flips *f) {
     }
 }
 
+static void flips_free(flips *f) { free(f->redrawn), free(f->work), free(f->reaches); }
+
 /* Whether abs(median) reaches the observed one. Mostly that is clear from how many values lie beyond it: only where exactly half do
  * is the median itself needed. */
 static void score(flips *f) {
@@ -281,10 +283,20 @@ double lat_randomisation_p(const assay_math_1 *m, const double *d, const bool *c
         }
         p = (1.0 + (double)f.hits) / (1.0 + (double)f.total);
     }
-    free(f.redrawn);
-    free(f.work);
-    free(f.reaches);
+    flips_free(&f);
     return p;
+}
+
+/* ---- sign flips: every d keeps or changes its sign */
+typedef struct signs { uint64_t stream, rounds; size_t words; bool all; } signs;
+static signs signs_of(const assay_math_1 *m, size_t n, const char *seed) {
+    bool all = n <= 14;
+    return (signs){ stream_of(m, "flip", seed), all ? (uint64_t)1 << n : 10000, (n + 63) / 64, all };
+}
+/* Bit i of word w: value 64 w + i changes its sign in this round. */
+static uint64_t signs_word(const signs *s, uint64_t round, size_t w) { return s->all ? round : draw(s->stream, round * s->words + w); }
+static double signs_p(const signs *s, uint64_t hits) {
+    return s->all ? (double)hits / (double)s->rounds : (1.0 + (double)hits) / (1.0 + (double)s->rounds);
 }
 
 /* Sum of d with the signs of one round: bit i of `word` for up to 64 values from d on. */
@@ -295,14 +307,32 @@ static double signed_sum(const double *d, size_t n, uint64_t word, double sum) {
 
 double lat_sign_flip_p(const assay_math_1 *m, const double *d, size_t n, const char *seed) {
     if (n == 0) return NAN;
-    bool all = n <= 14;
-    uint64_t stream = stream_of(m, "flip", seed), words = (n + 63) / 64, rounds = all ? (uint64_t)1 << n : 10000, hits = 0;
+    signs s = signs_of(m, n, seed);
+    uint64_t hits = 0;
     double observed = fabs(signed_sum(d, n, 0, 0.0)) * (1.0 - 1e-12);
     if (isnan(observed)) return NAN;
-    for (uint64_t r = 0; r < rounds; r++) {
+    for (uint64_t r = 0; r < s.rounds; r++) {
         double sum = 0.0;
-        for (uint64_t w = 0; w < words; w++) sum = signed_sum(d + 64 * w, w + 1 < words ? 64 : n - 64 * w, all ? r : draw(stream, r * words + w), sum);
+        for (size_t w = 0; w < s.words; w++) sum = signed_sum(d + 64 * w, w + 1 < s.words ? 64 : n - 64 * w, signs_word(&s, r, w), sum);
         hits += fabs(sum) >= observed;
     }
-    return all ? (double)hits / (double)rounds : (1.0 + (double)hits) / (1.0 + (double)rounds);
+    return signs_p(&s, hits);
+}
+
+double lat_sign_flip_p_median(const assay_math_1 *m, const double *d, size_t n, const char *seed) {
+    if (n == 0 || isnan(lat_median(d, n))) return NAN;
+    signs s = signs_of(m, n, seed);
+    bool *kept = lat_alloc(n, sizeof *kept); /* all false */
+    flips f = { .d = d, .real = kept, .n = n };
+    flips_start(&f);
+    for (uint64_t r = 0, word = 0; r < s.rounds; r++) {
+        for (size_t i = 0; i < n; i++, word >>= 1) {
+            if (i % 64 == 0) word = signs_word(&s, r, i / 64);
+            f.redrawn[i] = word & 1;
+        }
+        score(&f);
+    }
+    flips_free(&f);
+    free(kept);
+    return signs_p(&s, f.hits);
 }

@@ -87,6 +87,17 @@ static void randomisation(void) {
     NEAR(lat_sign_flip_p(M(), v1, 8, "1"), 18.0 / 256.0);
     NEAR(lat_sign_flip_p(M(), v2, 12, "1"), 22.0 / 4096.0);
     NEAR(lat_sign_flip_p(M(), v3, 5, "1"), 2.0 / 32.0);
+    NEAR(lat_sign_flip_p_median(M(), v1, 8, "1"), 24.0 / 256.0);
+    NEAR(lat_sign_flip_p_median(M(), v2, 12, "1"), 64.0 / 4096.0);
+    NEAR(lat_sign_flip_p_median(M(), v3, 5, "1"), 8.0 / 32.0);
+}
+
+/* Beyond 14 values the flips are drawn: 20 ones keep abs(median) 1 unless they split 10 to 10, C(20,10)/2^20 of all flips. */
+static void sign_flips_drawn(void) {
+    double ones[20], pairs[20];
+    for (int i = 0; i < 20; i++) ones[i] = 1.0, pairs[i] = i % 2 ? 1.0 + i / 2 : -1.0 - i / 2;
+    CU_ASSERT_DOUBLE_EQUAL(lat_sign_flip_p_median(M(), ones, 20, "1"), 1.0 - 184756.0 / 1048576.0, 0.015);
+    CU_ASSERT_EQUAL(lat_sign_flip_p_median(M(), pairs, 20, "1"), 1.0);
 }
 
 static void correlation(void) {
@@ -280,6 +291,6 @@ static void calibration_sees_a_bad_design(void) {
     CU_ASSERT_TRUE(blocks < 20);
 }
 
-ASSAY_SUITE("latency", TEST(location), TEST(order_interval), TEST(order_ranks_of_the_design), TEST(hodges_lehmann), TEST(randomisation), TEST(correlation),
+ASSAY_SUITE("latency", TEST(location), TEST(order_interval), TEST(order_ranks_of_the_design), TEST(hodges_lehmann), TEST(randomisation), TEST(sign_flips_drawn), TEST(correlation),
             TEST(pettitt), TEST(spread_and_processes), TEST(student_quantiles), TEST(bootstraps), TEST(moving_blocks), TEST(bca_of_every_resample), TEST(deciding_intervals), TEST(robust_scale), TEST(timer_and_modes), TEST(quantiles_of_nothing_are_undefined),
             TEST(simulated_experiments_repeat), TEST(calibration_sees_a_bad_design))

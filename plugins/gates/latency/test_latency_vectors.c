@@ -64,6 +64,7 @@ static void check_rand(const line *l, int k, size_t n) {
     for (size_t i = 0; i < n; i++) first[i] = l->field[4][i] == '1';
     same(lat_randomisation_p(M(), d, first, process, n, "1"), l->field[5], 1e-12);
     same(lat_sign_flip_p(M(), d, n, "1"), l->field[6], 1e-12);
+    same(lat_sign_flip_p_median(M(), d, n, "1"), l->field[7], 1e-12);
     rands++;
 }
 
@@ -88,7 +89,7 @@ static void check_blocks(const line *l, int k, size_t n) {
 
 static void check(line *l) {
     static const struct { const char *kind; int fields; void (*check)(const line *, int, size_t); } kinds[] = {
-        { "set", 13, check_set }, { "rand", 7, check_rand }, { "bca", 9, check_bca }, { "mbb", 5, check_blocks },
+        { "set", 13, check_set }, { "rand", 8, check_rand }, { "bca", 9, check_bca }, { "mbb", 5, check_blocks },
     };
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
         if (strcmp(l->field[0], kinds[i].kind) == 0 && l->n == kinds[i].fields) {
@@ -121,6 +122,8 @@ static void no_number_has_no_p(void) {
     const bool first[] = { true, false, true, false };
     const uint32_t process[4] = { 0 };
     CU_ASSERT_TRUE(isnan(lat_sign_flip_p(M(), d, 4, "1")));
+    CU_ASSERT_TRUE(isnan(lat_sign_flip_p_median(M(), d, 4, "1")));
+    CU_ASSERT_TRUE(isnan(lat_sign_flip_p_median(M(), d, 0, "1")));
     CU_ASSERT_TRUE(isnan(lat_randomisation_p(M(), d, first, process, 0, "1")));
 }
 
