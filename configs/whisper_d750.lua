@@ -5,7 +5,21 @@ local attn, fx = require "assay.attention", require "assay.fixtures"
 local opt = options {
   gain = { "number", default = 2.5, help = "weight gain: 1 flat, 2.5 peaked attention" },
   cut = { "string", default = "program", help = "reference: program or qkv" },
+  fixtures = { "string", default = "stress silence speech", help = "names of those to use; silence alone is asked everything" },
 }
+
+-- Silence is there for finiteness and death; alone it is asked everything, and refused.
+local known = {
+  stress = { inputs = { x = fx.normal "d750" } },
+  silence = { inputs = { x = fx.silence "d750" }, use = opt.fixtures ~= "silence" and { "finite", "dead" } or nil },
+  speech = { inputs = { x = fx.speech "d750" }, provenance = "standin" },
+}
+local fixtures = {}
+for name in opt.fixtures:gmatch "%S+" do
+  local f = known[name] or error(("no fixture '%s'; known are stress, silence, speech"):format(name), 0)
+  f.name = name
+  fixtures[#fixtures + 1] = fixture(f)
+end
 
 return experiment {
   name = "whisper-d750", opset = "iOS18", precision = "fp16", compute_units = "cpu_and_ne",
@@ -27,9 +41,7 @@ return experiment {
 
   weights { recipe = fx.wset(1280, opt.gain), provenance = "synthetic" },
   reference { arm = "explicit", precision = "fp64", cut = opt.cut },
-  fixture { name = "stress", inputs = { x = fx.normal "d750" } },
-  fixture { name = "silence", inputs = { x = fx.silence "d750" }, use = { "finite", "dead" } },
-  fixture { name = "speech", inputs = { x = fx.speech "d750" }, provenance = "standin" },
+  fixtures,
 
   arm { name = "explicit", role = "control", build = attn.explicit },
   arm { name = "fused", role = "candidate", build = attn.fused, change = { "attention_spelling" } },

@@ -46,7 +46,8 @@ static int show(const assay_args *a, const assay_json *receipt, const assay_json
         assay_json_free(j);
     } else assay_kill_matrix_print(&m, dir);
     bool met = assay_kill_matrix_score(&m) >= required && m.refuted == 0;
-    assay_json_free(m.rows);
+    assay_kill_matrix_free(&m);
+    if (m.powerless) return ASSAY_EXIT_INVALID;
     return met ? ASSAY_EXIT_OK : ASSAY_EXIT_KILLED;
 }
 

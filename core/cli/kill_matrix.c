@@ -47,6 +47,19 @@ static void add_cell(assay_json *row, const assay_json *gate, const char *const 
     if (n) assay_json_set(cell, "figures", figures_of(assay_json_get(gate, "metrics"), metrics, n));
 }
 
+/* A gate without an arm looks at the fixtures: what it finds is said of all rows. */
+static void add_fixtures(assay_kill_matrix *m, const assay_json *gate) {
+    const char *printed = assay_json_string(gate, "printed", "");
+    bool invalid = assay_streq(printed, "invalid");
+    const assay_json *reasons = assay_json_get(invalid ? assay_json_get(gate, "validity") : gate, "reasons");
+    m->powerless = m->powerless || invalid;
+    for (size_t i = 0; i < assay_json_len(reasons) && !assay_streq(printed, "pass"); i++) {
+        assay_json *line = assay_json_append(m->fixtures, assay_json_object());
+        assay_json_set_string(line, "verdict", printed);
+        assay_json_set_string(line, "message", assay_json_string(assay_json_at(reasons, i), "message", ""));
+    }
+}
+
 static const char *worse(const char *a, const char *b) {
     static const char *const order[] = {"invalid", "kill", "inconclusive", "not-measured", "pass"};
     for (size_t i = 0; i < sizeof order / sizeof *order; i++) {
@@ -79,11 +92,15 @@ static void count(assay_kill_matrix *m) {
 
 /* Only a kill counts: an invalid gate has seen nothing. */
 assay_kill_matrix assay_kill_matrix_read(const assay_json *receipt, const assay_json *equivalent, const char *const *metrics, size_t n) {
-    assay_kill_matrix m = {.rows = assay_json_array(), .candidate = "not judged"};
+    assay_kill_matrix m = {.rows = assay_json_array(), .candidate = "not judged", .fixtures = assay_json_array()};
     const assay_json *gates = assay_json_get(receipt, "gates");
     for (size_t i = 0; i < assay_json_len(gates); i++) {
         const assay_json *gate = assay_json_at(gates, i);
         const char *arm = assay_json_string(gate, "arm", ""), *printed = assay_json_string(gate, "printed", "");
+        if (!*arm) {
+            add_fixtures(&m, gate);
+            continue;
+        }
         assay_json *row = row_of(m.rows, arm);
         add_cell(row, gate, metrics, n);
         if (assay_streq(printed, "kill")) assay_json_set_bool(row, "killed", true);
@@ -92,6 +109,11 @@ assay_kill_matrix assay_kill_matrix_read(const assay_json *receipt, const assay_
     name_equivalents(m.rows, equivalent);
     count(&m);
     return m;
+}
+
+void assay_kill_matrix_free(assay_kill_matrix *m) {
+    assay_json_free(m->rows);
+    assay_json_free(m->fixtures);
 }
 
 double assay_kill_matrix_score(const assay_kill_matrix *m) { return m->mutants ? (double)m->killed / (double)m->mutants : 0; }
@@ -149,6 +171,10 @@ static void print_diagnosis(const assay_kill_matrix *m) {
 }
 
 void assay_kill_matrix_print(const assay_kill_matrix *m, const char *dir) {
+    for (size_t i = 0; i < assay_json_len(m->fixtures); i++) {
+        const assay_json *line = assay_json_at(m->fixtures, i);
+        printf("fixtures: %s: %s\n", assay_json_string(line, "verdict", ""), assay_json_string(line, "message", ""));
+    }
     for (int turn = 0; turn < 4; turn++)
         for (size_t i = 0; i < assay_json_len(m->rows); i++)
             if (place(assay_json_at(m->rows, i)) == turn) print_row(assay_json_at(m->rows, i));
@@ -156,6 +182,7 @@ void assay_kill_matrix_print(const assay_kill_matrix *m, const char *dir) {
     printf("mutation score %.4g: %zu of %zu mutants killed; ", assay_kill_matrix_score(m), m->killed, m->mutants);
     if (m->equivalent) printf("%zu said to be equivalent, not counted; ", m->equivalent);
     printf("the candidate: %s\nrun directory: %s\n", m->candidate, dir);
+    if (m->powerless) printf("the score shows nothing: add a fixture with power for these questions\n");
     if (m->killed < m->mutants) printf("these gates cannot see the surviving mutants with these fixtures\n");
     if (m->refuted) printf("a gate sees %zu of the mutants that are said to be equivalent: they are not\n", m->refuted);
 }
@@ -166,6 +193,7 @@ assay_json *assay_kill_matrix_json(const assay_kill_matrix *m, const char *dir) 
     assay_json_set_string(j, "dir", dir);
     assay_json_set_number(j, "score", assay_kill_matrix_score(m));
     assay_json_set_string(j, "candidate", m->candidate);
+    assay_json_set(j, "fixtures", assay_json_clone(m->fixtures));
     assay_json_set(j, "rows", assay_json_clone(m->rows));
     return j;
 }

@@ -103,6 +103,7 @@ local function taken_apart(e)
     if w.role == "candidate" then kept.candidate = kept.candidate or w.name end
     if w.inputs and not next(kept.inputs) then kept.inputs = w.inputs end
     if mutants.judged[w.use or 0] then kept.gates[#kept.gates + 1] = w end
+    if w.use == "power" then kept.power = w end
     if w.role or w.inputs or w.recipe or w.file or w.program or (w.precision and w.arm) or w.cut then kept.words[#kept.words + 1] = w end
     ::continue::
   end
@@ -136,13 +137,14 @@ local function check_equivalents(said, ran)
   end
 end
 
--- The experiment that `assay mutate` runs: the same fixtures, reference and similarity gates, once for the candidate and once
--- for every mutant that fits. Called by assay with the experiment that the script returned; tools.program(NAME) builds an arm.
+-- The experiment that `assay mutate` runs: the same fixtures and reference; first the question whether the fixtures can show
+-- anything, if the experiment asks it; then the similarity gates, once for the candidate and once for every mutant that fits. Called by assay with the experiment that the script returned; tools.program(NAME) builds an arm.
 function mutants.experiment(e, tools)
   local kept, out, names, ran = taken_apart(e), copied(e), {}, {}
   local base = mutants.base or kept.control
   local features = surgery.features(tools.program(base))
   for i, w in ipairs(kept.words) do out[i] = w end
+  out[#out + 1] = kept.power
   judged_as(kept, kept.candidate, out)
   for _, mutant in ipairs(chosen(e.mutants)) do
     if fits(mutant, features) then

@@ -9,10 +9,5 @@
 #include <assay/gate.h>
 
 /* A plugin in this language can fill in the tables. */
-static const assay_plugin plugin = { sizeof(assay_plugin), ASSAY_ABI, 0, 0, 0, 0 };
-ASSAY_EXPORT const assay_plugin *assay_plugin_query(uint32_t host_abi, assay_error *err);
-ASSAY_EXPORT const assay_plugin *assay_plugin_query(uint32_t host_abi, assay_error *err) {
-    (void)host_abi;
-    (void)err;
-    return &plugin;
-}
+static const assay_gate gate = { sizeof(assay_gate), 0, "headers", "1.0", "fills in a table", 0, 0, 0, 0, 0 };
+ASSAY_GATE_PLUGIN(gate)

@@ -2,7 +2,8 @@
 local attn, fx, mask = require "assay.attention", require "assay.fixtures", require "assay.masks"
 
 local opt = options {
-  arm = { "string", default = "fused", help = "fused, explicit, direct, gap, masked, masked_bool, scaled or residual" },
+  arm = { "string", default = "fused", help = "fused, explicit, direct, gap, ladder, masked, masked_bool, scaled or residual" },
+  fixture = { "string", default = "normal", help = "x of the arms with projections: normal or near-max-sparse" },
   gain = { "number", default = 2.5, help = "weight gain: 1 flat, 2.5 peaked attention" },
   layers = { "integer", default = 32, help = "layers of the latency question" },
   loud = { "number", default = 1, help = "size of the residual of arm residual against a normal one" },
@@ -21,12 +22,26 @@ local function only_block(build)
   end
 end
 
+-- q, k and v reach the attention as results of an op: inputs themselves would send it to another unit (P9).
+local function computed(build)
+  return function(ctx)
+    local m, out = ctx.mil, build(ctx)
+    for _, name in ipairs { "q", "k", "v" } do
+      local input = m:value(name)
+      m:after(input)
+      m:replace(input, m:mul { x = input, y = 1, name = name .. "_computed" })
+    end
+    return out
+  end
+end
+
 local key = { valid = 24 }
 local kinds = {
   fused = { control = attn.explicit, candidate = attn.fused },
   explicit = { control = attn.explicit, candidate = attn.explicit },
   direct = { control = attn.explicit_qkv_inputs, candidate = attn.fused_qkv_inputs, inputs = { 2, 4, 30, 64 } },
   gap = { control = attn.explicit_qkv_inputs, candidate = attn.fused_qkv_inputs, inputs = { 1, 512, 40, 64 } },
+  ladder = { control = computed(attn.explicit_qkv_inputs), candidate = computed(attn.fused_qkv_inputs), inputs = { 1, 1, 64, 64 }, named = "ladder-28" },
   masked = { control = attn.explicit, candidate = attn.fused, mask = "float_finite" },
   masked_bool = { control = attn.explicit, candidate = attn.fused, mask = "bool" },
   scaled = { control = attn.explicit, candidate = attn.explicit },   -- what the converter makes of a given scale
@@ -36,10 +51,12 @@ local kinds = {
 local kind = kinds[opt.arm] or error("no such arm", 0)
 local fused = opt.arm ~= "explicit"
 
-local inputs, shapes = { x = fx.normal "mini" }, { x = { 2, 30, 256 }, heads = 4, head_dim = 64 }
+local inputs, shapes = { x = assay.fixture(opt.fixture, "mini") }, { x = { 2, 30, 256 }, heads = 4, head_dim = 64 }
 if kind.inputs then
   inputs = {}
-  for _, name in ipairs { "q", "k", "v" } do inputs[name] = fx.seeded { label = "devices/" .. name, shape = kind.inputs, scale = 1, dtype = "fp16" } end
+  for _, name in ipairs { "q", "k", "v" } do
+    inputs[name] = kind.named and assay.attention(kind.named, name) or fx.seeded { label = "devices/" .. name, shape = kind.inputs, scale = 1, dtype = "fp16" }
+  end
   local s = kind.inputs
   shapes = { x = { s[1], s[3], s[2] * s[4] }, heads = s[2], head_dim = s[4] }
 elseif opt.arm == "residual" then

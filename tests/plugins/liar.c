@@ -20,11 +20,4 @@ static assay_status judge(void *self, const assay_evidence *ev, const assay_find
 static void destroy(void *self) { (void)self; }
 static const assay_gate gate = {.struct_size = sizeof gate, .name = "liar", .version = "1", .summary = "passes everything (tests)",
     .params = params, .create = create, .needs = needs, .judge = judge, .destroy = destroy};
-static const assay_gate *const gates[] = {&gate};
-static const assay_plugin plugin = {.struct_size = sizeof plugin, .abi = ASSAY_ABI, .gate_count = 1, .gates = gates};
-
-ASSAY_EXPORT const assay_plugin *assay_plugin_query(uint32_t host_abi, assay_error *e);
-ASSAY_EXPORT const assay_plugin *assay_plugin_query(uint32_t host_abi, assay_error *e) {
-    (void)host_abi, (void)e;
-    return &plugin;
-}
+ASSAY_GATE_PLUGIN(gate)

@@ -45,7 +45,7 @@ static void rules(sim_label *l, const assay_finding *f) {
     (void)f;
     sim_pair *p = &l->pair;
     sim_rule_finite_ref(p, &l->report);
-    if (p->all.nonfinite_ref) return;
+    if (p->all.nonfinite_ref || sim_rule_envelope(p, l->has_control ? &l->control : NULL, &l->report)) return;
     sim_rule_finite_cand(p, &l->report);
     if (p->all.nonfinite_cand) return;
     sim_rule_fixture(p, &l->report);
@@ -71,4 +71,4 @@ static const assay_gate gate = {
     .judge = judge,
     .destroy = free,
 };
-SIM_PLUGIN(gate)
+ASSAY_GATE_PLUGIN(gate)

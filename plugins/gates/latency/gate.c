@@ -236,12 +236,4 @@ static const assay_gate gate = {
     .summary = "is the candidate faster than the control, by enough to be worth having?",
     .params = params, .create = create, .needs = lat_needs, .judge = judge, .destroy = free,
 };
-static const assay_gate *const gates[] = { &gate };
-static const assay_plugin plugin = { .struct_size = sizeof plugin, .abi = ASSAY_ABI, .gate_count = 1, .gates = gates };
-
-ASSAY_EXPORT const assay_plugin *assay_plugin_query(uint32_t host_abi, assay_error *err);
-ASSAY_EXPORT const assay_plugin *assay_plugin_query(uint32_t host_abi, assay_error *err) {
-    if (host_abi >> 16 == ASSAY_ABI >> 16) return &plugin;
-    if (err) err->code = ASSAY_E_ABI, snprintf(err->message, sizeof err->message, "latency: built for ABI %u, the host has %u", ASSAY_ABI >> 16, host_abi >> 16);
-    return NULL;
-}
+ASSAY_GATE_PLUGIN(gate)

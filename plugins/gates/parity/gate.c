@@ -24,7 +24,7 @@ static void rules(sim_label *l, const assay_finding *f) {
     int64_t first;
     char group[160];
     sim_rule_finite_ref(p, out);
-    if (p->all.nonfinite_ref) return;
+    if (p->all.nonfinite_ref || sim_rule_envelope(p, l->has_control ? &l->control : NULL, out)) return;
     sim_rule_finite_cand(p, out);
     if (p->all.nonfinite_cand) return;
     sim_rule_fixture(p, out);
@@ -61,4 +61,4 @@ static const assay_gate gate = {
     .judge = judge,
     .destroy = free,
 };
-SIM_PLUGIN(gate)
+ASSAY_GATE_PLUGIN(gate)

@@ -205,6 +205,22 @@ static void rule_12_error_against_the_controls(void) {
     c[11] += 0.05;
     expect(with_control("{\"row_cosine_min\":0.9}"), "kill", "max_abs_above_control_multiple");
 }
+/* What the control cannot hold either says nothing of the candidate; where the control can, or the candidate is finite, it does. */
+static void rule_2e_a_fixture_beyond_both_arms(void) {
+    reset();
+    k[7] = INFINITY, c[9] = NAN;
+    expect(with_control("{}"), "inconclusive", "out_of_envelope");
+    for (int i = 0; i < N; i++) c[i] = 0;
+    expect(with_control("{}"), "inconclusive", "out_of_envelope");
+    k[7] = r[7];
+    expect(with_control("{}"), "kill", "all_zero_output");
+    reset();
+    k[7] = INFINITY;
+    expect(with_control("{}"), "invalid", "control_failed");
+    r[7] = INFINITY, c[9] = NAN;
+    expect(with_control("{}"), "invalid", "reference_not_finite");
+    reset();
+}
 /* M42_no */
 static void rule_12c_a_control_that_fails_is_no_measure(void) {
     reset();
@@ -378,7 +394,7 @@ ASSAY_SUITE("parity", TEST(a_rounded_reference_passes_every_rule), TEST(rule_0_n
             TEST(rule_4_decides_before_the_power_of_the_gate), TEST(rule_5_limits_that_pass_anything_are_invalid),
             TEST(rule_6_repeats_must_be_equal), TEST(rule_7_cosine), TEST(rule_7s_steps), TEST(rule_8_one_head_in_one_batch),
             TEST(rule_9_one_row_and_rows_that_are_skipped), TEST(rule_10_a_common_mean_hides_nothing), TEST(rule_11_gain),
-            TEST(rule_12_error_against_the_controls), TEST(rule_12c_a_control_that_fails_is_no_measure),
+            TEST(rule_12_error_against_the_controls), TEST(rule_2e_a_fixture_beyond_both_arms), TEST(rule_12c_a_control_that_fails_is_no_measure),
             TEST(rule_13_declared_limits), TEST(rule_14_one_element_holds_the_energy), TEST(a_pass_needs_rule_7_12_or_13),
             TEST(labels_are_judged_one_by_one), TEST(diagnoses_stand_beside_the_deciding_code),
             TEST(what_would_have_passed_is_stamped_post_hoc), TEST(padded_tokens_take_no_part), TEST(missing_evidence_is_not_measured), TEST(axes_that_do_not_exist_are_errors),

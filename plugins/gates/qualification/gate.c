@@ -149,12 +149,4 @@ static const assay_gate gate = {
     .create = create,
     .judge = judge,
     .destroy = free};
-static const assay_gate *const gates[] = {&gate};
-static const assay_plugin plugin = {.struct_size = sizeof plugin, .abi = ASSAY_ABI, .gate_count = 1, .gates = gates};
-
-ASSAY_EXPORT const assay_plugin *assay_plugin_query(uint32_t host_abi, assay_error *err);
-ASSAY_EXPORT const assay_plugin *assay_plugin_query(uint32_t host_abi, assay_error *err) {
-    if (host_abi >> 16 == ASSAY_ABI >> 16) return &plugin;
-    fail(err, ASSAY_E_ABI, "built for another major ABI");
-    return NULL;
-}
+ASSAY_GATE_PLUGIN(gate)

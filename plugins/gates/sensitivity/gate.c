@@ -227,4 +227,4 @@ static const assay_gate gate = {
     .judge = judge,
     .destroy = free,
 };
-SIM_PLUGIN(gate)
+ASSAY_GATE_PLUGIN(gate)

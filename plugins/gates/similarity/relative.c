@@ -1,4 +1,4 @@
-/* Rules 12 and 12c: the candidate's error against the control's, and whether the control is fit to be a measure. */
+/* Rules 2e, 12 and 12c: the candidate's error against the control's, and whether the control is fit to be a measure. */
 #include "similarity.h"
 #include <stdio.h>
 
@@ -31,6 +31,17 @@ void sim_rules_relative(sim_pair *p, sim_pair *control, sim_report *out) {
     const sim_rows *a = sim_pair_rows(p), *b = sim_pair_rows(control);
     if (!a->applied || !b->applied) return;
     check(&(relative){"row_rel_l2", "row_rel_l2_above_control_multiple", l->row_rel_l2_factor, a->rel_l2, b->rel_l2, floor}, out);
+}
+
+bool sim_rule_envelope(const sim_pair *p, const sim_pair *control, sim_report *out) {
+    sim_line_add(out, "2e", control != NULL, "no control arm");
+    bool lost = p->all.nonfinite_cand || p->all.zeros_cand == p->all.count;
+    if (!control || !control->all.nonfinite_cand || !lost) return false;
+    sim_add(out, 2, SIM_UNDECIDED, "out_of_envelope", "",
+            "%llu of %llu elements of the control are not finite either, while the reference is finite: this fixture leaves the range "
+            "that the arms can hold and says nothing about the change (take it out with use)",
+            (unsigned long long)control->all.nonfinite_cand, (unsigned long long)control->all.count);
+    return true;
 }
 
 void sim_rule_control(sim_pair *control, sim_report *out) {

@@ -118,6 +118,7 @@ void sim_rule_fixture(sim_pair *p, sim_report *out);                         /* 
 void sim_rule_dead(sim_pair *p, sim_report *out);                            /* 4 */
 void sim_rules_absolute(sim_pair *p, sim_report *out);                       /* 7-11 */
 void sim_rules_relative(sim_pair *p, sim_pair *control, sim_report *out);    /* 12 */
+bool sim_rule_envelope(const sim_pair *p, const sim_pair *control, sim_report *out);   /* 2e; true: it decides. control may be NULL */
 void sim_rule_control(sim_pair *control, sim_report *out);                   /* 12c */
 void sim_rules_declared(sim_pair *p, sim_report *out);                       /* 13 */
 void sim_rule_outlier(sim_pair *p, sim_report *out);                         /* 14 */
@@ -198,14 +199,4 @@ assay_status sim_create_plain(const assay_host *host, const assay_params *given,
 /* Every label of the candidate by the gate's own rules, then the tally. */
 typedef void sim_rules_fn(sim_label *l, const assay_finding *f);
 assay_status sim_judge_labels(const sim *s, const assay_evidence *ev, sim_rules_fn *rules, const assay_finding *f, assay_error *err);
-/* The one symbol of a plugin with one gate. */
-#define SIM_PLUGIN(gate)                                                                                                      \
-    ASSAY_EXPORT const assay_plugin *assay_plugin_query(uint32_t host_abi, assay_error *err);                                 \
-    ASSAY_EXPORT const assay_plugin *assay_plugin_query(uint32_t host_abi, assay_error *err) {                                \
-        static const assay_gate *const gates[] = { &(gate) };                                                                 \
-        static const assay_plugin plugin = { .struct_size = sizeof plugin, .abi = ASSAY_ABI, .gate_count = 1, .gates = gates }; \
-        if (host_abi >> 16 == ASSAY_ABI >> 16) return &plugin;                                                                \
-        sim_fail(err, ASSAY_E_ABI, "%s: built for ABI %u, the host has %u", (gate).name, ASSAY_ABI >> 16, host_abi >> 16);    \
-        return NULL;                                                                                                          \
-    }
 #endif
