@@ -231,7 +231,8 @@ void assay_jobs_add(assay_json *jobs, const assay_json *more) {
 assay_status assay_gather_need(assay_gather *g, const assay_need *n, assay_evidence_set *set, assay_error *err) {
     assay_json *row = note_need(g, n);
     if (n->query.kind == ASSAY_K_PROGRAM) return add_program(g, n, set, row, err);
-    const assay_json *record = n->query.kind == ASSAY_K_RECORD ? assay_plan_record(g->plan, n->query.record, n->query.arm) : NULL;
+    const char *name = n->query.kind == ASSAY_K_RECORD ? n->query.record : n->query.kind == ASSAY_K_PLAN ? ASSAY_PLAN_RECORD : NULL;
+    const assay_json *record = name ? assay_plan_record(g->plan, name, n->query.arm) : NULL;
     if (record) {
         add_planned_record(g, n, record, set, row);
         return ASSAY_OK;

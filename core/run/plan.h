@@ -18,6 +18,7 @@
 #include "script/script.h"
 
 #define ASSAY_PLAN_SCHEMA "assay-plan/1"
+#define ASSAY_PLAN_RECORD "plan"                 /* a record of this name is an arm's compute plan, made elsewhere */
 
 typedef struct assay_plan {
     char *dir;                                   /* the run directory */

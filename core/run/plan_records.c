@@ -73,6 +73,12 @@ assay_status assay_plan_build_records(assay_plan_build *b, assay_error *err) {
 
 /* ---- what the gates ask for */
 
+/* The name of the record that would answer a need, NULL when none could. */
+static const char *record_of(const assay_json *need) {
+    const char *kind = assay_json_string(need, "kind", "");
+    return assay_streq(kind, "record") ? assay_json_string(need, "record", "") : assay_streq(kind, "plan") ? ASSAY_PLAN_RECORD : NULL;
+}
+
 /* [{name, arm}] of all gates, before there is any evidence. */
 static assay_status list_asked(const assay_plan_build *b, assay_json *asked, assay_error *err) {
     assay_status st = ASSAY_OK;
@@ -80,9 +86,10 @@ static assay_status list_asked(const assay_plan_build *b, assay_json *asked, ass
         assay_json *needs = NULL;
         st = assay_gate_first_needs(b->plan, b->o->registry, i, &needs, err);
         for (const assay_json *need = assay_json_first(needs); need; need = assay_json_next(need)) {
-            if (!assay_streq(assay_json_string(need, "kind", ""), "record")) continue;
+            const char *name = record_of(need);
+            if (!name) continue;
             assay_json *row = assay_json_append(asked, assay_json_object());
-            assay_json_set_string(row, "name", assay_json_string(need, "record", ""));
+            assay_json_set_string(row, "name", name);
             assay_json_set_string(row, "arm", assay_json_string(need, "arm", ""));
         }
         assay_json_free(needs);

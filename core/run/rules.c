@@ -48,18 +48,28 @@ assay_json *assay_rule_unjudged(const assay_json *gate, const char *code, const 
     return row;
 }
 
-/* Origins of the evidence, the reference's aside (it is always the oracle's), joined by '+'. */
+static bool only_programs(const assay_json *asked) {
+    for (size_t i = 0; i < assay_json_len(asked); i++)
+        if (!is(assay_json_at(asked, i), "kind", "program")) return false;
+    return true;
+}
+
+/* Origins of the evidence joined by '+'. The reference's is left out (it is always the oracle's), and so is a program's beside
+ * other evidence: it is read, not measured. */
 static void set_origin(assay_json *row, const assay_json *asked) {
     static const char *const all[] = {"device", "imported", "simulated", "reference"};
     assay_buf text = {0};
-    bool only_reference_role = true;
-    for (size_t i = 0; i < assay_json_len(asked); i++)
-        if (!is(assay_json_at(asked, i), "role", "reference") && is(assay_json_at(asked, i), "state", "ok")) only_reference_role = false;
+    bool only_reference_role = true, programs = only_programs(asked);
+    for (size_t i = 0; i < assay_json_len(asked); i++) {
+        const assay_json *a = assay_json_at(asked, i);
+        if (!is(a, "role", "reference") && (programs || !is(a, "kind", "program")) && is(a, "state", "ok")) only_reference_role = false;
+    }
     for (size_t o = 0; o < sizeof all / sizeof *all; o++) {
         bool seen = false;
         for (size_t i = 0; i < assay_json_len(asked); i++) {
             const assay_json *a = assay_json_at(asked, i);
-            seen |= is(a, "state", "ok") && is(a, "origin", all[o]) && (only_reference_role || !is(a, "role", "reference"));
+            seen |= is(a, "state", "ok") && is(a, "origin", all[o]) && (only_reference_role || !is(a, "role", "reference")) &&
+                    (programs || !is(a, "kind", "program"));
         }
         if (seen) assay_buf_printf(&text, "%s%s", text.len ? "+" : "", all[o]);
     }

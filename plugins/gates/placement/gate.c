@@ -116,7 +116,10 @@ static assay_status needs(void *self, const assay_evidence *so_far, const assay_
     assay_query q = {.struct_size = sizeof q, .kind = ASSAY_K_PLAN, .arm = s->arm};
     assay_status st = *q.arm ? req->need(req, "plan", "", &q, err) : ASSAY_OK;
     q.arm = s->control;
-    return !st && *q.arm ? req->need(req, "control_plan", "", &q, err) : st;
+    if (!st && *q.arm) st = req->need(req, "control_plan", "", &q, err);
+    q.kind = ASSAY_K_PROGRAM; /* the arm's own: a plan of another program decides nothing */
+    q.arm = s->arm;
+    return !st && *q.arm ? req->need(req, "program", "", &q, err) : st;
 }
 
 /* ---- judging */
@@ -181,17 +184,18 @@ static assay_verdict judge_other(const assay_item *it, const char *where, report
     return ASSAY_INCONCLUSIVE;
 }
 
-/* Does this plan belong to the program that was meant? Asked of a single plan: those of a sweep are of other programs. */
-static void judge_match(const settings *s, const assay_evidence *ev, const assay_item *plan, report *r) {
+/* Does this plan belong to the program that was meant? True where no program is there. Asked of a single plan: those of a sweep
+ * are of other programs. */
+static bool judge_match(const settings *s, const assay_evidence *ev, const assay_item *plan, report *r) {
     assay_item program = take(ev, "program", 0);
-    if (program.state != ASSAY_OK_STATE || program.kind != ASSAY_K_PROGRAM) return;
+    if (program.state != ASSAY_OK_STATE || program.kind != ASSAY_K_PROGRAM) return true;
     placement_match m = placement_join(s->program, program.program, plan);
     metric(r->f, "plan.match_rate", m.rate, "1");
     metric(r->f, "plan.crossings", m.crossings, "edges");
-    if (m.rate >= s->min_match) return;
+    if (m.rate >= s->min_match) return true;
     placement_reason(r, "poor_match", "plan", "%.3g %% of the ops are found in both plan and program, %.3g %% are needed", 100 * m.rate,
                      100 * s->min_match);
-    placement_verdict(r, ASSAY_INCONCLUSIVE);
+    return false;
 }
 
 static void compare_with_previous(const assay_evidence *ev, const assay_item *plan, report *r) {
@@ -203,10 +207,12 @@ static void compare_with_previous(const assay_evidence *ev, const assay_item *pl
     put(r->f, "moved", list);
 }
 
-static void judge_single(const settings *s, const assay_evidence *ev, const assay_item *plan, const assay_item *control, report *r) {
+/* False when the plan is of another program: then it neither passes nor kills. */
+static bool judge_single(const settings *s, const assay_evidence *ev, const assay_item *plan, const assay_item *control, report *r) {
     if (control) placement_check_policy(plan, control, "plan", r);
-    judge_match(s, ev, plan, r);
+    bool matches = judge_match(s, ev, plan, r);
     compare_with_previous(ev, plan, r);
+    return matches;
 }
 
 static void judge_plans(const settings *s, const assay_evidence *ev, report *r) {
@@ -223,10 +229,11 @@ static void judge_plans(const settings *s, const assay_evidence *ev, report *r) 
         snprintf(where, sizeof where, n > 1 ? "plan %u%s%.60s" : "plan", i + 1, *it.label ? " " : "", it.label);
         bool here = it.state == ASSAY_OK_STATE && it.kind == ASSAY_K_PLAN, was_invalid = r->invalid;
         r->invalid = false;
-        if (here && n == 1) judge_single(s, ev, &it, ctrl, r);
+        bool matches = !here || n > 1 || judge_single(s, ev, &it, ctrl, r);
         assay_verdict v = here                         ? placement_judge_plan(&it, ctrl, s, where, r, table)
                           : it.state == ASSAY_OK_STATE ? judge_other(&it, where, r)
                                                        : judge_absent(&it, s, where, r);
+        if (!matches) v = ASSAY_INCONCLUSIVE;
         const char *name = r->invalid ? "invalid" : placement_verdict_name(v);
         r->invalid = r->invalid || was_invalid;
         if (here) placement_count(&it, s, &c);

@@ -250,6 +250,7 @@ static void a_plan_is_joined_to_its_program(void) {
     expect(beside_program(PLAN(STEP("relu", "", "\"NE\"") "," STEP("sigmoid", "", "\"NE\""))), "pass");
     expect(beside_program(PLAN(STEP("relu", "z", "\"NE\"") "," STEP("sigmoid", "b", "\"NE\""))), "inconclusive poor_match");
     expect(beside_program(PLAN(STEP("relu", "", "\"NE\""))), "inconclusive poor_match");
+    expect(beside_program(PLAN(STEP("relu", "z", "\"CPU\"") "," STEP("sigmoid", "b", "\"NE\""))), "inconclusive poor_match op_of_interest_not_on_ne");
 }
 
 static void shares_of_whole_models_decide_nothing(void) {
