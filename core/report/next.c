@@ -158,6 +158,7 @@ assay_status assay_next_stub(const assay_next *n, const assay_json *receipt, cha
     name = assay_xprintf("%.40s-next", str(receipt, "experiment"));
     text = replaced(text, "@EXPERIMENT@", str(receipt, "experiment"));
     text = replaced(text, "@PLAN@", plan);
+    text = replaced(text, "@LEAF@", str(n->leaf, "id"));
     *stub = replaced(text, "@NAME@", name);
     free(name);
     return ASSAY_OK;

@@ -1,7 +1,7 @@
 /* report/next.h: what to do next: the decision tree of scripts/next/leaves.json applied to a receipt. A view: the first leaf whose
  * conditions hold, the reasons that led there, and the next experiment as a script.
  *
- * A leaf: {id, title, steps:[text], rows:["M71"], stub: "FILE.lua" | absent, when:{...}}. All conditions given in `when` must hold:
+ * A leaf: {id, title, steps:[text], rows:["M71"], stub: "FILE.lua" (of scripts/next; several leaves may share one) | absent, when:{...}}. All conditions given in `when` must hold:
  *   verdict   [run verdicts];  standing  "target" | "rehearsal";  passed  [gates that were passed]
  *   gates, printed, codes   one gate of the receipt (or the run's validity) that is one of `gates`, has one of the verdicts
  *                           `printed` and gives one of the reasons `codes`; an empty or absent list asks nothing. */

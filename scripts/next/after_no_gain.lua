@@ -1,12 +1,12 @@
--- An experiment that goes on after a refuted speed-up cites it
--- Next experiment after "@EXPERIMENT@" (plan @PLAN@), leaf after_no_gain. A stub: set the shapes, weights and fixtures of your own.
+-- An experiment that goes on after a gain was refuted cites it
+-- Next experiment after "@EXPERIMENT@" (plan @PLAN@), leaf @LEAF@. A stub: set the shapes, weights and fixtures of your own.
 local attn, fx = require "assay.attention", require "assay.fixtures"
 
 return experiment {
   name = "@NAME@", opset = "iOS18", precision = "fp16", compute_units = "cpu_and_ne",
   target = { framework = "coreml", unit = "NE" },
   shapes = { x = { 2, 30, 256 }, heads = 4, head_dim = 64 },
-  prior { text = "@EXPERIMENT@ (plan @PLAN@): right and placed, no faster", status = "firsthand", backend = "coreml" },
+  prior { text = "@EXPERIMENT@ (plan @PLAN@): no gain", status = "firsthand", backend = "coreml" },
   claim { id = "right", text = "the new candidate computes the control's attention", needs = { "parity" } },
   weights { recipe = fx.wset(256, 2.5), provenance = "synthetic" },
   fixture { name = "normal", inputs = { x = fx.normal "mini" } },

@@ -1,5 +1,5 @@
 -- Is it the program or the unit? The same package under CPU-only, and the explicit arm, on the same machine and build
--- Next experiment after "@EXPERIMENT@" (plan @PLAN@), leaf controls. A stub: set the shapes, weights and fixtures of your own.
+-- Next experiment after "@EXPERIMENT@" (plan @PLAN@), leaf @LEAF@. A stub: set the shapes, weights and fixtures of your own.
 local attn, fx = require "assay.attention", require "assay.fixtures"
 
 return experiment {

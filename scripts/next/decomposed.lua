@@ -1,5 +1,5 @@
 -- Is the candidate one fused op once nothing scales Q and no scale is passed?
--- Next experiment after "@EXPERIMENT@" (plan @PLAN@), leaf decomposed. A stub: set the shapes, weights and fixtures of your own.
+-- Next experiment after "@EXPERIMENT@" (plan @PLAN@), leaf @LEAF@. A stub: set the shapes, weights and fixtures of your own.
 local attn, fx = require "assay.attention", require "assay.fixtures"
 
 return experiment {

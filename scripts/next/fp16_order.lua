@@ -1,5 +1,5 @@
 -- Which order of fp16 operations explains the difference? The exact stage against float64 with the same q, k and v
--- Next experiment after "@EXPERIMENT@" (plan @PLAN@), leaf fp16_order. A stub: set the shapes, weights and fixtures of your own.
+-- Next experiment after "@EXPERIMENT@" (plan @PLAN@), leaf @LEAF@. A stub: set the shapes, weights and fixtures of your own.
 local attn, fx = require "assay.attention", require "assay.fixtures"
 
 return experiment {

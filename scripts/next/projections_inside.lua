@@ -1,5 +1,5 @@
 -- Is the fused op placed once the projections are inside, and is the explicit arm placed under the same policy?
--- Next experiment after "@EXPERIMENT@" (plan @PLAN@), leaf projections_inside. A stub: set the shapes, weights and fixtures of your own.
+-- Next experiment after "@EXPERIMENT@" (plan @PLAN@), leaf @LEAF@. A stub: set the shapes, weights and fixtures of your own.
 local attn, fx = require "assay.attention", require "assay.fixtures"
 
 return experiment {

@@ -56,6 +56,28 @@ static void every_verdict_has_a_leaf(void) {
     expect("pass", "target", PASSED("parity"), "survived");
 }
 
+/* Issue 5: after every verdict the next experiment is there as a script, with the names filled in. */
+static void every_leaf_has_a_script(void) {
+    static const char text[] = "{\"experiment\":\"e\",\"plan_sha256\":\"0123456789abcdef\",\"verdict\":\"kill\",\"standing\":\"target\",\"gates\":[]}";
+    assay_json *receipt = NULL;
+    assay_next next;
+    CU_ASSERT_EQUAL_FATAL(assay_json_parse(text, strlen(text), "test", &receipt, NULL), ASSAY_OK);
+    CU_ASSERT_EQUAL_FATAL(assay_next_find(receipt, &next, NULL), ASSAY_OK);
+    for (const assay_json *l = assay_json_first(assay_json_get(next.tree, "leaves")); l; l = assay_json_next(l)) {
+        const char *id = assay_json_string(l, "id", "");
+        char *stub = NULL;
+        next.leaf = l;
+        CU_ASSERT_EQUAL(assay_next_stub(&next, receipt, &stub, NULL), ASSAY_OK);
+        CU_ASSERT_PTR_NOT_NULL_FATAL(stub);
+        CU_ASSERT_PTR_NULL(strchr(stub, '@'));
+        CU_ASSERT_PTR_NOT_NULL(strstr(stub, id));
+        free(stub);
+    }
+    assay_next_free(&next);
+    assay_json_free(receipt);
+}
+
 ASSAY_SUITE("next", TEST(M71_yes_a_decomposed_candidate), TEST(M71_no_another_gate_is_another_leaf), TEST(M72_yes_fused_and_not_placed),
             TEST(M72_no_unknown_is_not_elsewhere), TEST(M73_yes_zero_or_constant), TEST(M73_no_a_diagnosis_beside_a_pass), TEST(M74_yes_right_and_no_faster),
-            TEST(M74_no_an_undecided_clock), TEST(M75_yes_faster_and_different), TEST(M75_no_different_alone), TEST(every_verdict_has_a_leaf))
+            TEST(M74_no_an_undecided_clock), TEST(M75_yes_faster_and_different), TEST(M75_no_different_alone), TEST(every_verdict_has_a_leaf),
+            TEST(every_leaf_has_a_script))

@@ -1,0 +1,18 @@
+-- Do the arms differ in nothing but the change under test? One set of weights, one opset, a control without the fused op
+-- Next experiment after "@EXPERIMENT@" (plan @PLAN@), leaf @LEAF@. A stub: set the shapes, weights and fixtures of your own.
+local attn, fx = require "assay.attention", require "assay.fixtures"
+
+return experiment {
+  name = "@NAME@", opset = "iOS18", precision = "fp16", compute_units = "cpu_and_ne",
+  target = { framework = "coreml", unit = "NE" },
+  shapes = { x = { 2, 30, 256 }, heads = 4, head_dim = 64 },
+  claim { id = "comparable", text = "the arms differ in the attention's spelling alone", needs = { "conversion" } },
+  weights { recipe = fx.wset(256, 2.5), provenance = "synthetic" },
+  fixture { name = "normal", inputs = { x = fx.normal "mini" } },
+  arm { name = "explicit", role = "control", build = attn.explicit },
+  arm { name = "fused", role = "candidate", build = attn.fused, change = { "attention_spelling" } },
+  arm { name = "dead", role = "must_fail", like = "fused", mutate = attn.zero_output },
+
+  gate { use = "conversion", arm = "fused", forbid_in_control = { "scaled_dot_product_attention" }, same = { "opset", "input_types", "output_types" } },
+  gate { use = "parity", arm = "fused", max_abs_factor_vs_control = 4 },
+}
