@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
-# Lints the public corpus under both profiles and compares every finding with public.tsv; each must be defended by a line of
-# defences.tsv (rule, pattern of programs, why the finding is true). Whoever changes a rule: public.sh ASSAY --print >public.tsv,
-# read the difference, defend what is new.
-set -eu
+# Lints the public corpus under both profiles and compares every finding, with its defence, with public.tsv. A defence is a line of
+# defences.tsv (rule, programs, findings, why they are true); each finding has exactly one, so a finding that differs in kind needs
+# words of its own. Whoever changes a rule: public.sh ASSAY --print >public.tsv, read the difference, defend what is new.
+# public.sh - --defend <FINDINGS: the last step alone, without a corpus.
+set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 assay=$1
 corpus=${ASSAY_SHARED:-$here/../../../shared}/corpus/public
@@ -26,15 +27,21 @@ findings() {
     done
 }
 
-if [ "${2:-}" = --print ]; then findings; exit; fi
+# Adds the defence as the last column; a finding with none or with two, and a defence of nothing, are said and fail.
+defended() {
+    awk -F'\t' -v OFS='\t' '
+        FNR == NR { if (NF == 4 && !/^#/) { rule[++n] = $1; like[n] = $2; text[n] = $3; why[n] = $4 } next }
+        { hits = 0
+          for (i = 1; i <= n; i++) if (rule[i] == $4 && $2 ~ like[i] && $5 ~ text[i]) { hits++; hit = i; used[i] = 1 }
+          if (hits == 1) { print $0, why[hit]; next }
+          print (hits ? "defended twice: " : "not defended: ") $0 >"/dev/stderr"; bad = 1 }
+        END { for (i = 1; i <= n; i++) if (!used[i]) { print "defends nothing: " rule[i], like[i], text[i] >"/dev/stderr"; bad = 1 }
+              exit bad }' "${1:-$here/defences.tsv}" -
+}
+
+if [ "${2:-}" = --print ]; then findings | defended; exit; fi
 got=$(mktemp)
 trap 'rm -f "$got"' EXIT
-findings >"$got"
+findings | defended >"$got"
 diff -u "$here/public.tsv" "$got" | head -30
 cmp -s "$here/public.tsv" "$got" || { echo "the findings differ from tests/rules/public.tsv"; exit 1; }
-awk -F'\t' '
-    FNR == NR { if (NF == 3 && !/^#/) { rule[++n] = $1; like[n] = $2 } next }
-    { for (i = 1; i <= n; i++) if (rule[i] == $4 && $2 ~ like[i]) { used[i] = 1; next }
-      print "not defended: " $0; bad = 1 }
-    END { for (i = 1; i <= n; i++) if (!used[i]) { print "defends nothing: " rule[i] " " like[i]; bad = 1 }
-          exit bad }' "$here/defences.tsv" "$got"
