@@ -26,7 +26,7 @@ static void central_sums(const assay_block_level *level, const assay_block *b, a
     o->var_r = o->rr - o->r * o->r / n, o->var_c = o->cc - o->c * o->c / n, o->cov = o->rc - o->r * o->c / n;
     if (!cancels(o->var_r, o->rr) && !cancels(o->var_c, o->cc)) return;
     assay_block_shifted s;
-    level->shifted[b->type_r][b->type_c](b->r, b->c, b->n, element(b->r, b->type_r, 0), element(b->c, b->type_c, 0), &s);
+    level->shifted[b->type_r][b->type_c](b->r, b->c, b->n, o->first_r, o->first_c, &s);
     o->var_r = s.uu - s.u * s.u / n, o->var_c = s.vv - s.v * s.v / n, o->cov = s.uv - s.u * s.v / n;
     o->var_r = o->var_r > 0 ? o->var_r : 0, o->var_c = o->var_c > 0 ? o->var_c : 0;
 }
@@ -49,19 +49,20 @@ static bool moves(const void *p, int type, size_t n, double first) {
     return false;
 }
 
-bool assay_block_sum_at(int which, const assay_block *b, double first_r, double first_c, assay_block_sums *o) {
+bool assay_block_sum_at(int which, const assay_block *b, assay_block_sums *o) {
     const assay_block_level *level = level_at(which);
     if (!level) return false;
     *o = (assay_block_sums){0};
     level->raw[b->type_r][b->type_c](b->r, b->c, b->n, o);
     o->bad_r = count_nonfinite(b->r, b->type_r, b->n, o->rr, NULL);
     o->bad_c = count_nonfinite(b->c, b->type_c, b->n, o->cc, &o->nan_c);
-    o->moved_r = moves(b->r, b->type_r, b->n, first_r), o->moved_c = moves(b->c, b->type_c, b->n, first_c);
+    o->first_r = element(b->r, b->type_r, 0), o->first_c = element(b->c, b->type_c, 0);
+    o->moved_r = moves(b->r, b->type_r, b->n, o->first_r), o->moved_c = moves(b->c, b->type_c, b->n, o->first_c);
     if (!o->bad_r && !o->bad_c) central_sums(level, b, o);
     return true;
 }
 
-void assay_block_sum(const assay_block *b, double first_r, double first_c, assay_block_sums *out) {
-    for (int level = ASSAY_BLOCK_LEVELS - 1; !assay_block_sum_at(level, b, first_r, first_c, out); level--) {
+void assay_block_sum(const assay_block *b, assay_block_sums *out) {
+    for (int level = ASSAY_BLOCK_LEVELS - 1; !assay_block_sum_at(level, b, out); level--) {
     }
 }

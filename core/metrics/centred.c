@@ -16,6 +16,7 @@ typedef struct group {
     int64_t tokens;
     size_t width;
     double *mean;
+    assay_elements *elements; /* counted in the first pass, or NULL */
 } group;
 
 enum { CHUNK = 256 }; /* tokens that are added up plainly before their sum is added with compensation */
@@ -24,23 +25,34 @@ static void add_row(const double *restrict row, size_t width, double *restrict s
     for (size_t i = 0; i < width; i++) sum[i] += row[i], squares[i] += row[i] * row[i];
 }
 
-/* First pass, over the reference alone: the mean of each channel; returns the sum of all squares. */
+/* Rows from token t on that are read at once: not beyond a chunk. */
+static size_t rows_at(const group *g, int64_t t) {
+    size_t rows = g->width < ASSAY_BLOCK ? ASSAY_BLOCK / g->width : 1, left = (size_t)(g->tokens - t), chunk = (size_t)(CHUNK - t % CHUNK);
+    rows = rows < left ? rows : left;
+    return rows < chunk ? rows : chunk;
+}
+
+/* First pass: the mean of each channel of the reference; returns the sum of all its squares. */
 static double token_mean(group *g) {
+    size_t room = g->width < ASSAY_BLOCK ? ASSAY_BLOCK : g->width;
     assay_neumaier *means = assay_xcalloc(g->width, sizeof *means), raw = {0, 0};
-    double *row = assay_xcalloc(3 * g->width, sizeof *row), *sum = row + g->width, *squares = sum + g->width;
-    assay_reader rd;
-    assay_reader_init(&rd, &g->r);
-    for (int64_t t = 0; t < g->tokens; t++) {
-        assay_reader_next(&rd, g->width, row);
-        add_row(row, g->width, sum, squares);
-        if (t % CHUNK != CHUNK - 1 && t + 1 < g->tokens) continue;
+    double *r = assay_xcalloc(2 * room + 2 * g->width, sizeof *r), *c = r + room, *sum = c + room, *squares = sum + g->width;
+    assay_reader ra, rb;
+    assay_reader_init(&ra, &g->r), assay_reader_init(&rb, &g->c);
+    for (int64_t t = 0; t < g->tokens;) {
+        size_t rows = rows_at(g, t), n = rows * g->width;
+        assay_reader_next(&ra, n, r);
+        if (g->elements) assay_reader_next(&rb, n, c), assay_elements_count(g->elements, r, c, n);
+        for (size_t k = 0; k < rows; k++) add_row(r + k * g->width, g->width, sum, squares);
+        t += (int64_t)rows;
+        if (t % CHUNK != 0 && t < g->tokens) continue;
         for (size_t i = 0; i < g->width; i++) {
             assay_neumaier_add(&means[i], sum[i]), assay_neumaier_add(&raw, squares[i]);
             sum[i] = squares[i] = 0;
         }
     }
     for (size_t i = 0; i < g->width; i++) g->mean[i] = assay_neumaier_value(&means[i]) / (double)g->tokens;
-    free(row);
+    free(r);
     free(means);
     return assay_neumaier_value(&raw);
 }
@@ -70,7 +82,7 @@ static sums group_sums(group *g) {
         assay_block_sums b;
         assay_reader_next(&ra, n, r), assay_reader_next(&rb, n, c);
         position = centre(g, r, c, n, position);
-        assay_block_sum(&block, 0, 0, &b);
+        assay_block_sum(&block, &b);
         assay_neumaier_add(&rr, b.rr), assay_neumaier_add(&cc, b.cc), assay_neumaier_add(&rc, b.rc);
     }
     return (sums){assay_neumaier_value(&rr), assay_neumaier_value(&cc), assay_neumaier_value(&rc), raw};
@@ -98,29 +110,36 @@ static assay_tensor view(const assay_tensor *t, const assay_axes *a, int64_t b, 
 
 static int axis_ok(int32_t axis, uint32_t rank) { return axis >= -1 && axis < (int32_t)rank; }
 
-assay_status assay_metrics_centred(const assay_tensor *ref, const assay_tensor *cand, const assay_axes *a, double *cosine,
-                                   double *share, double *bh_cosine, double *bh_share, uint64_t n, assay_error *err) {
-    assay_status st = assay_metrics_check(ref, cand, err);
-    if (st != ASSAY_OK) return st;
+assay_status assay_centred_compute(const assay_tensor *ref, const assay_tensor *cand, assay_further *io, assay_elements *e, assay_error *err) {
+    const assay_axes *a = io->axes;
     if (a->token < 0 || !axis_ok(a->token, ref->rank) || !axis_ok(a->batch, ref->rank) || !axis_ok(a->head, ref->rank))
         return assay_fail(err, ASSAY_E_INPUT, "metrics: the centred cosine needs a token axis of the tensor");
     int64_t nb = a->batch >= 0 ? ref->shape[a->batch] : 1, nh = a->head >= 0 ? ref->shape[a->head] : 1;
-    if (bh_cosine && n != (uint64_t)(nb * nh))
-        return assay_fail(err, ASSAY_E_INPUT, "metrics: %llu slices asked for, batch and head have %llu", (unsigned long long)n,
+    if (io->bh_cosine && io->n != (uint64_t)(nb * nh))
+        return assay_fail(err, ASSAY_E_INPUT, "metrics: %llu slices asked for, batch and head have %llu", (unsigned long long)io->n,
                           (unsigned long long)(nb * nh));
     assay_neumaier acc[4] = {{0, 0}};
     for (int64_t i = 0; i < nb * nh; i++) {
-        group g = {.r = view(ref, a, i / nh, i % nh), .c = view(cand, a, i / nh, i % nh), .tokens = ref->shape[a->token]};
+        group g = {.r = view(ref, a, i / nh, i % nh), .c = view(cand, a, i / nh, i % nh), .tokens = ref->shape[a->token], .elements = e};
         g.width = g.tokens ? (size_t)(assay_metrics_count(&g.r) / g.tokens) : 0;
         g.mean = assay_xcalloc(g.width + 1, sizeof *g.mean);
         sums s = g.width ? group_sums(&g) : (sums){0, 0, 0, 0};
         free(g.mean);
         assay_neumaier_add(&acc[0], s.rr), assay_neumaier_add(&acc[1], s.cc), assay_neumaier_add(&acc[2], s.rc),
             assay_neumaier_add(&acc[3], s.raw);
-        if (bh_cosine) bh_cosine[i] = cosine_of(&s), bh_share[i] = share_of(&s);
+        if (io->bh_cosine) io->bh_cosine[i] = cosine_of(&s), io->bh_share[i] = share_of(&s);
     }
     sums all = {assay_neumaier_value(&acc[0]), assay_neumaier_value(&acc[1]), assay_neumaier_value(&acc[2]),
                 assay_neumaier_value(&acc[3])};
-    *cosine = cosine_of(&all), *share = share_of(&all);
+    io->cosine = cosine_of(&all), io->share = share_of(&all);
     return ASSAY_OK;
+}
+
+assay_status assay_metrics_centred(const assay_tensor *ref, const assay_tensor *cand, const assay_axes *axes, double *cosine,
+                                   double *share, double *bh_cosine, double *bh_share, uint64_t n, assay_error *err) {
+    assay_further io = {.axes = axes, .bh_cosine = bh_cosine, .bh_share = bh_share, .n = n};
+    assay_status st = assay_metrics_check(ref, cand, err);
+    if (st == ASSAY_OK) st = assay_centred_compute(ref, cand, &io, NULL, err);
+    if (st == ASSAY_OK) *cosine = io.cosine, *share = io.share;
+    return st;
 }

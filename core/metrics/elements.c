@@ -38,67 +38,89 @@ static int32_t ordered(double v) {
 }
 
 enum { ULPS = 2 * 0x8000 };
-typedef struct ulp_count {
-    double least;
-    uint64_t n, at[ULPS];
-} ulp_count;
 
 static void count_ulps(void *ctx, const double *r, const double *c, size_t n, int64_t start) {
-    ulp_count *u = ctx;
+    assay_elements *e = ctx;
     (void)start;
     for (size_t i = 0; i < n; i++) {
-        if (!(fabs(r[i]) >= u->least) || isnan(c[i])) continue;
+        if (!(fabs(r[i]) >= e->least) || isnan(c[i])) continue;
         int32_t d = ordered(c[i]) - ordered(r[i]);
-        u->at[d < 0 ? -d : d]++;
-        u->n++;
+        e->at[d < 0 ? -d : d]++;
+        e->n++;
     }
 }
 
-static double ulp_of_rank(const ulp_count *u, uint64_t rank) {
+static void count_over(void *ctx, const double *r, const double *c, size_t n, int64_t start) {
+    assay_elements *e = ctx;
+    (void)start;
+    for (size_t i = 0; i < n; i++) e->over += !(fabs(c[i] - r[i]) <= e->atol + e->rtol * fabs(r[i]));
+}
+
+static void count_both(void *ctx, const double *r, const double *c, size_t n, int64_t start) {
+    if (((const assay_elements *)ctx)->at) count_ulps(ctx, r, c, n, start);
+    count_over(ctx, r, c, n, start);
+}
+void assay_elements_count(assay_elements *e, const double *r, const double *c, size_t n) { count_both(e, r, c, n, 0); }
+
+static double ulp_of_rank(const assay_elements *e, uint64_t rank) {
     uint64_t seen = 0;
     for (int i = 0; i < ULPS; i++)
-        if ((seen += u->at[i]) > rank) return i;
+        if ((seen += e->at[i]) > rank) return i;
     return NAN;
 }
 
-static double ulp_quantile(const ulp_count *u, double p) { /* type 7 */
-    double pos = (double)(u->n - 1) * p, low = floor(pos);
-    double a = ulp_of_rank(u, (uint64_t)low), b = ulp_of_rank(u, (uint64_t)ceil(pos));
+static double ulp_quantile(const assay_elements *e, double p) { /* type 7 */
+    double pos = (double)(e->n - 1) * p, low = floor(pos);
+    double a = ulp_of_rank(e, (uint64_t)low), b = ulp_of_rank(e, (uint64_t)ceil(pos));
     return a + (b - a) * (pos - low);
+}
+
+/* ULPs are left out where the reference has no RMS above 0. */
+static void ulps_open(assay_elements *e, double rms_ref) {
+    e->least = rms_ref * 0x1p-10;
+    if (rms_ref > 0) e->at = assay_xcalloc(ULPS, sizeof *e->at);
+}
+static void ulps_close(assay_elements *e, double out[3]) {
+    out[0] = out[1] = out[2] = NAN;
+    if (e->n) out[0] = ulp_quantile(e, 1), out[1] = ulp_quantile(e, 0.5), out[2] = ulp_quantile(e, 0.99);
+    free(e->at);
 }
 
 assay_status assay_metrics_ulp16(const assay_tensor *ref, const assay_tensor *cand, double out[3], assay_error *err) {
     assay_status st = assay_metrics_check(ref, cand, err);
     if (st != ASSAY_OK) return st;
     assay_pair_stats self;
+    assay_elements e = {0};
     assay_pair_compute(ref, ref, -1, &self);
-    out[0] = out[1] = out[2] = NAN;
-    if (!(self.rms_ref > 0)) return ASSAY_OK;
-    ulp_count *u = assay_xcalloc(1, sizeof *u);
-    u->least = self.rms_ref * 0x1p-10;
-    each_block(ref, cand, count_ulps, u);
-    if (u->n) out[0] = ulp_quantile(u, 1), out[1] = ulp_quantile(u, 0.5), out[2] = ulp_quantile(u, 0.99);
-    free(u);
+    ulps_open(&e, self.rms_ref);
+    if (e.at) each_block(ref, cand, count_ulps, &e);
+    ulps_close(&e, out);
     return ASSAY_OK;
 }
 
-typedef struct over_count {
-    double atol, rtol;
-    uint64_t n;
-} over_count;
-static void count_over(void *ctx, const double *r, const double *c, size_t n, int64_t start) {
-    over_count *o = ctx;
-    (void)start;
-    for (size_t i = 0; i < n; i++) o->n += !(fabs(c[i] - r[i]) <= o->atol + o->rtol * fabs(r[i]));
-}
 assay_status assay_metrics_elements_over(const assay_tensor *ref, const assay_tensor *cand, double atol, double rtol, uint64_t *n,
                                          assay_error *err) {
     assay_status st = assay_metrics_check(ref, cand, err);
-    over_count o = {atol, rtol, 0};
+    assay_elements e = {.atol = atol, .rtol = rtol};
     if (st != ASSAY_OK) return st;
-    each_block(ref, cand, count_over, &o);
-    *n = o.n;
+    each_block(ref, cand, count_over, &e);
+    *n = e.over;
     return ASSAY_OK;
+}
+
+assay_status assay_metrics_further(const assay_tensor *ref, const assay_tensor *cand, assay_further *io, assay_error *err) {
+    assay_status st = assay_metrics_check(ref, cand, err);
+    assay_elements e = {.atol = io->atol, .rtol = io->rtol};
+    io->cosine = io->share = NAN;
+    if (st != ASSAY_OK) return st;
+    ulps_open(&e, io->rms_ref);
+    if (io->axes)
+        st = assay_centred_compute(ref, cand, io, &e, err);
+    else
+        each_block(ref, cand, count_both, &e);
+    ulps_close(&e, io->ulp);
+    io->over = e.over;
+    return st;
 }
 
 static void subtract(void *ctx, const double *r, const double *c, size_t n, int64_t start) {

@@ -13,6 +13,8 @@ const struct assay_metrics_1 *assay_metrics_iface(void) {
         .load = assay_metrics_load,
         .bytes_equal = assay_metrics_bytes_equal,
         .read = assay_metrics_read,
+        .pair_and_rest = assay_metrics_pair_and_rest,
+        .further = assay_metrics_further,
     };
     return &table;
 }

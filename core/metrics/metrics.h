@@ -42,11 +42,12 @@ typedef struct assay_block_sums {
     double r, c, rr, cc, rc, peak, abs_d, dd, max_d; /* sums, largest |r| and largest |c - r| */
     double var_r, var_c, cov;                        /* sums about the block's own means */
     uint64_t bad_r, bad_c, nan_c, zero_r, zero_c;
-    bool moved_r, moved_c; /* some element differs from `first` */
+    double first_r, first_c;
+    bool moved_r, moved_c; /* some element differs from the first of the block */
 } assay_block_sums;
-void assay_block_sum(const assay_block *b, double first_r, double first_c, assay_block_sums *out);
+void assay_block_sum(const assay_block *b, assay_block_sums *out);
 /* The same at one level: 0 baseline, 1 AVX2 with F16C and FMA, 2 AVX-512. False: this machine or build does not have it. */
-bool assay_block_sum_at(int level, const assay_block *b, double first_r, double first_c, assay_block_sums *out);
+bool assay_block_sum_at(int level, const assay_block *b, assay_block_sums *out);
 
 /* ---- the pair (pair.c) */
 typedef struct assay_neumaier {
@@ -58,9 +59,20 @@ double assay_neumaier_value(const assay_neumaier *s);
 void assay_metrics_set_threads(uint32_t threads);
 void assay_pair_compute(const assay_tensor *ref, const assay_tensor *cand, int64_t skip, assay_pair_stats *out);
 
+/* ---- counts element by element (elements.c); `at` NULL: no ULPs */
+typedef struct assay_elements {
+    double least, atol, rtol; /* ULPs are counted where abs(r) >= least */
+    uint64_t over, n, *at;    /* n ULP distances, at[d] of them d */
+} assay_elements;
+void assay_elements_count(assay_elements *e, const double *r, const double *c, size_t n);
+/* assay_metrics_centred; the elements are counted on the way where `e` is not NULL. */
+assay_status assay_centred_compute(const assay_tensor *ref, const assay_tensor *cand, assay_further *io, assay_elements *e, assay_error *err);
+
 /* ---- entries of the interface, one file each */
 assay_status assay_metrics_pair(const assay_tensor *ref, const assay_tensor *cand, int64_t skip, assay_pair_stats *out,
                                 assay_error *err);
+assay_status assay_metrics_pair_and_rest(const assay_tensor *ref, const assay_tensor *cand, assay_pair_stats *all,
+                                         assay_pair_stats *rest, assay_error *err);
 assay_status assay_metrics_slices(const assay_tensor *ref, const assay_tensor *cand, uint32_t keep, assay_pair_stats *out,
                                   uint64_t n, assay_error *err);
 assay_status assay_metrics_centred(const assay_tensor *ref, const assay_tensor *cand, const assay_axes *axes, double *cosine,
@@ -68,6 +80,7 @@ assay_status assay_metrics_centred(const assay_tensor *ref, const assay_tensor *
 assay_status assay_metrics_ulp16(const assay_tensor *ref, const assay_tensor *cand, double out[3], assay_error *err);
 assay_status assay_metrics_elements_over(const assay_tensor *ref, const assay_tensor *cand, double atol, double rtol, uint64_t *n,
                                          assay_error *err);
+assay_status assay_metrics_further(const assay_tensor *ref, const assay_tensor *cand, assay_further *io, assay_error *err);
 assay_status assay_metrics_difference(const assay_tensor *a, const assay_tensor *b, double *out, assay_error *err);
 assay_status assay_metrics_read(const assay_tensor *t, int64_t first, uint64_t n, double *out, assay_error *err);
 double assay_metrics_load(const assay_tensor *t, int64_t flat);

@@ -41,8 +41,7 @@ static void join_moments(running *t, const assay_block_sums *b, double n) {
 typedef struct cut {
     const assay_tensor *ref, *cand;
     int64_t total, skip, blocks;
-    double first_r, first_c;
-    int64_t window; /* first block of `sums` */
+    int64_t window, span; /* blocks that `sums` holds: the first, and how many */
     assay_block_sums *sums;
 } cut;
 typedef struct buffers {
@@ -72,20 +71,23 @@ static void read_at(const cut *p, int64_t block, assay_reader *ra, assay_reader 
 enum { TASK_BLOCKS = 64, WINDOW_BLOCKS = 32 * TASK_BLOCKS, FEW_BLOCKS = 16 };
 static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
 
-static void sum_blocks(void *ctx, uint64_t task, uint32_t worker) {
-    const cut *p = ctx;
-    int64_t first = p->window + (int64_t)task * TASK_BLOCKS, end = least(first + TASK_BLOCKS, p->blocks);
+static void sum_range(const cut *p, int64_t first, int64_t end) {
     assay_reader ra, rb;
     buffers b;
-    (void)worker;
     read_at(p, first, &ra, &rb);
     for (int64_t i = first; i < end; i++) {
         assay_block k = next_block(p, i, &ra, &rb, &b);
         if (k.n)
-            assay_block_sum(&k, p->first_r, p->first_c, &p->sums[i - p->window]);
+            assay_block_sum(&k, &p->sums[i - p->window]);
         else
             p->sums[i - p->window] = (assay_block_sums){0}; /* its only element is left out */
     }
+}
+static void sum_blocks(void *ctx, uint64_t task, uint32_t worker) {
+    const cut *p = ctx;
+    int64_t first = p->window + (int64_t)task * TASK_BLOCKS;
+    (void)worker;
+    sum_range(p, first, least(first + TASK_BLOCKS, p->blocks));
 }
 
 /* One block as doubles; returns the number of elements. */
@@ -114,11 +116,12 @@ static void take_block(running *t, assay_pair_stats *o, const cut *p, int64_t bl
     const assay_block_sums *b = &p->sums[block - p->window];
     int64_t n = least(ASSAY_BLOCK, p->total - block * ASSAY_BLOCK) - (p->skip >= 0 && p->skip / ASSAY_BLOCK == block);
     if (!n) return;
+    if (!o->count) t->first_r = b->first_r, t->first_c = b->first_c;
     o->count += (uint64_t)n;
     if (b->bad_c && o->first_nonfinite_cand < 0) o->first_nonfinite_cand = index_of(p, block, fits_nonfinite, 0);
     o->nonfinite_ref += b->bad_r, o->nonfinite_cand += b->bad_c, o->nan_cand += b->nan_c;
     o->zeros_ref += b->zero_r, o->zeros_cand += b->zero_c;
-    t->moved_r |= b->moved_r, t->moved_c |= b->moved_c;
+    t->moved_r |= b->moved_r || b->first_r != t->first_r, t->moved_c |= b->moved_c || b->first_c != t->first_c;
     if (o->nonfinite_ref || o->nonfinite_cand) return;
     if (b->peak > t->peak) t->peak = b->peak, t->peak_block = block;
     if (b->max_d > t->max_d) t->max_d = b->max_d, t->max_block = block;
@@ -176,23 +179,47 @@ static uint32_t threads_for(int64_t blocks) {
     return threads_wanted ? threads_wanted : assay_cpu_count();
 }
 
-void assay_pair_compute(const assay_tensor *ref, const assay_tensor *cand, int64_t skip, assay_pair_stats *o) {
+static void clear(assay_pair_stats *o) {
+    *o = (assay_pair_stats){.struct_size = sizeof *o, .first_nonfinite_cand = -1};
+    undefined(o);
+}
+static void finish(const running *t, const cut *p, assay_pair_stats *o) {
+    if (!o->nonfinite_ref && !o->nonfinite_cand) conclude(t, p, o);
+}
+
+/* The figures without element `skip`, from the sums of all blocks: only its own block is read again. */
+static void replay(cut *p, int64_t skip, assay_pair_stats *o) {
+    running t = {.n = 0};
+    p->skip = skip;
+    sum_range(p, skip / ASSAY_BLOCK, skip / ASSAY_BLOCK + 1);
+    for (int64_t i = 0; i < p->blocks; i++) take_block(&t, o, p, i);
+    finish(&t, p, o);
+}
+
+/* rest: NULL, or the figures without the element of most energy; then the sums of all blocks are kept, 7 % of a tensor of halves. */
+static void compute(const assay_tensor *ref, const assay_tensor *cand, int64_t skip, assay_pair_stats *o, assay_pair_stats *rest) {
     cut p = {.ref = ref, .cand = cand, .total = assay_metrics_count(ref), .skip = skip};
     assay_block_sums few[FEW_BLOCKS];
     running t = {.n = 0};
-    *o = (assay_pair_stats){.struct_size = sizeof *o, .first_nonfinite_cand = -1};
-    undefined(o);
+    clear(o);
+    if (rest) clear(rest);
     if (p.total <= (skip >= 0)) return;
     p.blocks = (p.total + ASSAY_BLOCK - 1) / ASSAY_BLOCK;
-    p.first_r = assay_metrics_load(ref, skip == 0), p.first_c = assay_metrics_load(cand, skip == 0);
-    p.sums = p.blocks <= FEW_BLOCKS ? few : assay_xcalloc((size_t)least(p.blocks, WINDOW_BLOCKS), sizeof *p.sums);
-    for (; p.window < p.blocks; p.window += WINDOW_BLOCKS) {
-        int64_t n = least(WINDOW_BLOCKS, p.blocks - p.window);
+    p.span = rest ? p.blocks : least(p.blocks, WINDOW_BLOCKS);
+    p.sums = p.blocks <= FEW_BLOCKS ? few : assay_xcalloc((size_t)p.span, sizeof *p.sums);
+    for (int64_t next = 0; next < p.blocks; next += p.span) {
+        int64_t n = least(p.span, p.blocks - next);
+        p.window = next;
         assay_parallel(threads_for(p.blocks), (uint64_t)(n + TASK_BLOCKS - 1) / TASK_BLOCKS, sum_blocks, &p);
-        for (int64_t i = 0; i < n; i++) take_block(&t, o, &p, p.window + i);
+        for (int64_t i = 0; i < n; i++) take_block(&t, o, &p, next + i);
     }
+    finish(&t, &p, o);
+    if (rest && p.total > 1 && o->energy_top1_index >= 0) replay(&p, o->energy_top1_index, rest);
     if (p.sums != few) free(p.sums);
-    if (!o->nonfinite_ref && !o->nonfinite_cand) conclude(&t, &p, o);
+}
+
+void assay_pair_compute(const assay_tensor *ref, const assay_tensor *cand, int64_t skip, assay_pair_stats *out) {
+    compute(ref, cand, skip, out, NULL);
 }
 
 assay_status assay_metrics_pair(const assay_tensor *ref, const assay_tensor *cand, int64_t skip, assay_pair_stats *out,
@@ -203,4 +230,11 @@ assay_status assay_metrics_pair(const assay_tensor *ref, const assay_tensor *can
         return assay_fail(err, ASSAY_E_RANGE, "metrics: element %lld to leave out is past the end", (long long)skip);
     assay_pair_compute(ref, cand, skip < 0 ? -1 : skip, out);
     return ASSAY_OK;
+}
+
+assay_status assay_metrics_pair_and_rest(const assay_tensor *ref, const assay_tensor *cand, assay_pair_stats *all,
+                                         assay_pair_stats *rest, assay_error *err) {
+    assay_status st = assay_metrics_check(ref, cand, err);
+    if (st == ASSAY_OK) compute(ref, cand, -1, all, rest);
+    return st;
 }

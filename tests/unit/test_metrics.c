@@ -264,7 +264,7 @@ static void every_level_and_type_gives_the_same_bits(void) {
                 int tr = i / ASSAY_BLOCK_TYPES % ASSAY_BLOCK_TYPES, tc = i % ASSAY_BLOCK_TYPES;
                 assay_block b = {.r = of_type(&r, tr), .c = of_type(&c, tc), .type_r = tr, .type_c = tc, .n = lengths[k]};
                 assay_block_sums got;
-                if (!assay_block_sum_at(i / (ASSAY_BLOCK_TYPES * ASSAY_BLOCK_TYPES), &b, r.f64[0], c.f64[0], &got)) continue;
+                if (!assay_block_sum_at(i / (ASSAY_BLOCK_TYPES * ASSAY_BLOCK_TYPES), &b, &got)) continue;
                 if (i == 0) want = got;
                 CU_ASSERT(memcmp(&want.r, &got.r, offsetof(assay_block_sums, bad_r)) == 0);
                 CU_ASSERT(want.zero_r == got.zero_r && want.zero_c == got.zero_c && want.moved_r == got.moved_r);
@@ -297,6 +297,70 @@ static void threads_do_not_matter(void) {
     assay_metrics_set_threads(0);
     free(r);
     free(c);
+}
+
+/* The figures without the strongest element, wherever it lies, are those of a pass without it. */
+static void rest_is_the_pair_without_one(void) {
+    enum { N = 3 * ASSAY_BLOCK + 77 };
+    static float r[N], c[N];
+    static const int64_t strongest[] = {0, 1, ASSAY_BLOCK - 1, 2 * ASSAY_BLOCK, N - 1};
+    int64_t n = N;
+    assay_tensor a = assay_tensor_view(ASSAY_F32, 1, &n, r), b = assay_tensor_view(ASSAY_F32, 1, &n, c);
+    for (size_t k = 0; k < 2 * (sizeof strongest / sizeof *strongest); k++) {
+        int64_t at = strongest[k / 2];
+        for (int i = 0; i < N; i++) r[i] = k % 2 ? 0.5f : (float)(i % 113) * 0x1p-7f - 0.3f, c[i] = r[i] * 1.0009765f; /* odd: constant but for one */
+        r[at] = 40, c[at] = 41;
+        assay_pair_stats all, rest, all_apart, rest_apart;
+        CU_ASSERT_EQUAL(m()->pair_and_rest(&a, &b, &all, &rest, NULL), ASSAY_OK);
+        CU_ASSERT_EQUAL(all.energy_top1_index, at);
+        CU_ASSERT_EQUAL(m()->pair(&a, &b, -1, &all_apart, NULL), ASSAY_OK);
+        CU_ASSERT_EQUAL(m()->pair(&a, &b, at, &rest_apart, NULL), ASSAY_OK);
+        CU_ASSERT(memcmp(&all, &all_apart, sizeof all) == 0 && memcmp(&rest, &rest_apart, sizeof rest) == 0);
+        CU_ASSERT_EQUAL(rest.constant_ref, k % 2);
+    }
+}
+static void rest_of_nothing_is_undefined(void) {
+    float one = 3, nan = NAN;
+    int64_t n = 1;
+    assay_tensor a = assay_tensor_view(ASSAY_F32, 1, &n, &one), b = assay_tensor_view(ASSAY_F32, 1, &n, &nan);
+    assay_pair_stats all, rest;
+    CU_ASSERT_EQUAL(m()->pair_and_rest(&a, &a, &all, &rest, NULL), ASSAY_OK);
+    CU_ASSERT(all.identical && rest.count == 0 && isnan(rest.cosine));
+    CU_ASSERT_EQUAL(m()->pair_and_rest(&a, &b, &all, &rest, NULL), ASSAY_OK);
+    CU_ASSERT(isnan(all.cosine) && isnan(rest.cosine) && rest.energy_top1_index == -1);
+}
+
+/* One walk finds what the three entries find, bit for bit; tokens before heads, so that rows are strided. */
+static void further_is_the_three_together(void) {
+    enum { B = 2, S = 301, H = 3, C = 20, N = B * S * H * C };
+    static uint16_t r[N], c[N];
+    for (int i = 0; i < N; i++) {
+        double x = (double)(i * 7919 % 1009) * 0x1p-9 - 0.7;
+        r[i] = assay_f64_to_f16(x), c[i] = assay_f64_to_f16(x * 1.003 + (i % 5 ? 0 : 0x1p-9));
+    }
+    int64_t shape[] = {B, S, H, C};
+    assay_tensor a = assay_tensor_view(ASSAY_F16, 4, shape, r), b = assay_tensor_view(ASSAY_F16, 4, shape, c);
+    const assay_axes axes = {.batch = 0, .head = 2, .token = 1, .channel = 3};
+    double bh[2][B * H], share[2][B * H], cosine, all_share, ulp[3];
+    uint64_t over;
+    assay_pair_stats s;
+    CU_ASSERT_EQUAL(m()->pair(&a, &b, -1, &s, NULL), ASSAY_OK);
+    assay_further io = {.struct_size = sizeof io, .axes = &axes, .bh_cosine = bh[0], .bh_share = share[0], .n = B * H, .rms_ref = s.rms_ref, .atol = 1e-4, .rtol = 3e-3};
+    CU_ASSERT_EQUAL(m()->further(&a, &b, &io, NULL), ASSAY_OK);
+    CU_ASSERT_EQUAL(m()->centred(&a, &b, &axes, &cosine, &all_share, bh[1], share[1], B * H, NULL), ASSAY_OK);
+    CU_ASSERT_EQUAL(m()->ulp16(&a, &b, ulp, NULL), ASSAY_OK);
+    CU_ASSERT_EQUAL(m()->elements_over(&a, &b, 1e-4, 3e-3, &over, NULL), ASSAY_OK);
+    CU_ASSERT(io.cosine == cosine && io.share == all_share && memcmp(io.ulp, ulp, sizeof ulp) == 0);
+    CU_ASSERT(io.over == over && over > 0 && over < N && ulp[0] > 0);
+    CU_ASSERT(memcmp(bh[0], bh[1], sizeof bh[0]) == 0 && memcmp(share[0], share[1], sizeof share[0]) == 0);
+    io.axes = NULL;
+    CU_ASSERT_EQUAL(m()->further(&a, &b, &io, NULL), ASSAY_OK);
+    CU_ASSERT(isnan(io.cosine) && io.over == over && memcmp(io.ulp, ulp, sizeof ulp) == 0);
+    io.rms_ref = NAN;
+    CU_ASSERT_EQUAL(m()->further(&a, &b, &io, NULL), ASSAY_OK);
+    CU_ASSERT(isnan(io.ulp[0]) && io.over == over);
+    io.axes = &(assay_axes){.batch = -1, .head = -1, .token = 4, .channel = -1};
+    CU_ASSERT_EQUAL(m()->further(&a, &b, &io, NULL), ASSAY_E_INPUT);
 }
 
 /* Values whose squares overflow are finite all the same. */
@@ -352,6 +416,7 @@ ASSAY_SUITE("metrics", TEST(figures_of_a_hand_worked_pair), TEST(nothing_is_defi
             TEST(an_element_can_be_left_out), TEST(shapes_must_be_equal), TEST(strides_and_types_do_not_matter),
             TEST(halves_widen_exactly), TEST(slices_are_pairs_of_their_own), TEST(the_token_mean_is_taken_away),
             TEST(ulp_distances_are_counted_in_halves), TEST(ulp_distances_round_as_halves_do), TEST(elements_over_counts_nan), TEST(bits_decide_equality),
-            TEST(every_level_and_type_gives_the_same_bits), TEST(threads_do_not_matter), TEST(large_doubles_are_finite), TEST(noise_is_not_divided_by_the_first_axis),
+            TEST(every_level_and_type_gives_the_same_bits), TEST(threads_do_not_matter), TEST(rest_is_the_pair_without_one),
+            TEST(rest_of_nothing_is_undefined), TEST(further_is_the_three_together), TEST(large_doubles_are_finite), TEST(noise_is_not_divided_by_the_first_axis),
             TEST(zeros_against_zeros_have_no_psnr), TEST(identical_has_no_psnr_whatever_the_peak),
             TEST(the_peak_of_negative_outputs_is_their_magnitude), TEST(a_zero_candidate_scores_the_crest_factor_only))

@@ -17,6 +17,13 @@ typedef struct assay_pair_stats { uint32_t struct_size, identical;
     int32_t constant_ref, constant_cand;                    /* 1: all elements equal */
     double mean_ref, mean_cand;
 } assay_pair_stats;
+/* What `further` is asked for, and what it finds. */
+typedef struct assay_further { uint32_t struct_size, reserved;
+    const assay_axes *axes;                                 /* of the centred cosine; NULL: leave it out */
+    double *bh_cosine, *bh_share; uint64_t n;               /* per (batch, head), or NULL */
+    double rms_ref, atol, rtol;                             /* rms_ref as `pair` gives it: no ULPs unless it is above 0 */
+    double cosine, share, ulp[3]; uint64_t over;            /* found; NaN where left out */
+} assay_further;
 typedef struct assay_metrics_1 { uint32_t struct_size, reserved;
     /* All figures of one pair (equal shapes). `skip` = flat index left out, or -1. */
     assay_status (*pair)(const assay_tensor *ref, const assay_tensor *cand, int64_t skip, assay_pair_stats *out, assay_error *);
@@ -36,6 +43,10 @@ typedef struct assay_metrics_1 { uint32_t struct_size, reserved;
     int (*bytes_equal)(const assay_tensor *a, const assay_tensor *b);   /* same dtype, shape and bits (-0 and 0 differ) */
     /* Elements first..first+n-1 in C order, widened exactly. ASSAY_E_RANGE past the end. */
     assay_status (*read)(const assay_tensor *t, int64_t first, uint64_t n, double *out, assay_error *);
+    /* pair, and pair without all->energy_top1_index (figures undefined where that is -1), reading both tensors once. */
+    assay_status (*pair_and_rest)(const assay_tensor *ref, const assay_tensor *cand, assay_pair_stats *all, assay_pair_stats *rest, assay_error *);
+    /* centred, ulp16 and elements_over, the same bits, reading both tensors twice in all. */
+    assay_status (*further)(const assay_tensor *ref, const assay_tensor *cand, assay_further *io, assay_error *);
 } assay_metrics_1;
 #ifdef __cplusplus
 }

@@ -16,11 +16,11 @@ bool sim_same_shape(const assay_tensor *a, const assay_tensor *b) {
 assay_status sim_pair_open(const sim *s, const assay_tensor *r, const assay_tensor *c, sim_pair *p, assay_error *err) {
     *p = (sim_pair){.s = s, .r = *r, .c = *c};
     assay_status st = sim_axes(s, r->rank, &p->axes, err);
-    return st == ASSAY_OK ? s->m->pair(r, c, -1, &p->all, err) : st;
+    return st == ASSAY_OK ? s->m->pair_and_rest(r, c, &p->all, &p->rest, err) : st;
 }
 void sim_pair_close(sim_pair *p) {
     for (int i = 0; i < SIM_KINDS; i++) free(p->slices[i].at);
-    free(p->centred.bh_cosine);
+    free(p->further.centred.bh_cosine);
     *p = (sim_pair){0};
 }
 bool sim_finite(const sim_pair *p) { return p->all.nonfinite_ref == 0 && p->all.nonfinite_cand == 0; }
@@ -88,21 +88,31 @@ const sim_rows *sim_pair_rows(sim_pair *p) {
     return &p->rows;
 }
 
-const sim_centred *sim_pair_centred(sim_pair *p) {
-    sim_centred *o = &p->centred;
-    if (o->done) return o;
-    o->done = true, o->cosine = o->share = NAN;
-    if (p->axes.token < 0 || !sim_finite(p)) return o;
+static bool can_centre(sim_pair *p, sim_centred *o) {
+    if (p->axes.token < 0 || !sim_finite(p)) return false;
     o->n = sim_pair_slices(p, SIM_BH)->n;
     o->bh_cosine = calloc(2 * o->n + 1, sizeof *o->bh_cosine);
-    if (!o->bh_cosine) return o;
-    o->bh_share = o->bh_cosine + o->n;
+    o->bh_share = o->bh_cosine ? o->bh_cosine + o->n : NULL;
+    return o->bh_cosine != NULL;
+}
+
+const sim_further *sim_pair_further(sim_pair *p) {
+    sim_further *o = &p->further;
+    if (o->done) return o;
+    o->done = true;
+    sim_centred *c = &o->centred;
     assay_axes a = p->axes;
     if (a.head < 0) a.batch = -1; /* without heads only the tensor is judged */
-    o->applied = p->s->m->centred(&p->r, &p->c, &a, &o->cosine, &o->share, o->n ? o->bh_cosine : NULL, o->bh_share, o->n, NULL) ==
-                 ASSAY_OK;
+    bool centre = can_centre(p, c);
+    assay_further io = {.struct_size = sizeof io, .axes = centre ? &a : NULL, .bh_cosine = c->n ? c->bh_cosine : NULL, .bh_share = c->bh_share, .n = c->n,
+                        .rms_ref = p->all.rms_ref, .atol = sim_atol(p->s), .rtol = sim_rtol(p->s)};
+    bool found = p->s->m->further(&p->r, &p->c, &io, NULL) == ASSAY_OK;
+    c->applied = centre && found, c->cosine = io.cosine, c->share = io.share;
+    for (int i = 0; i < 3; i++) o->ulp[i] = found ? io.ulp[i] : NAN;
+    o->over = found && sim_element_rule(p->s) ? io.over : 0;
     return o;
 }
+const sim_centred *sim_pair_centred(sim_pair *p) { return &sim_pair_further(p)->centred; }
 
 const char *sim_index_text(const assay_tensor *t, uint32_t keep, int64_t flat, char out[96]) {
     int64_t at[ASSAY_RANK_MAX] = {0};

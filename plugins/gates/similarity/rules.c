@@ -161,6 +161,8 @@ void sim_rules_absolute(sim_pair *p, sim_report *out) {
 }
 
 bool sim_element_rule(const sim *s) { return on(s->lim.atol) || on(s->lim.rtol); }
+double sim_atol(const sim *s) { return on(s->lim.atol) ? s->lim.atol : 0; }
+double sim_rtol(const sim *s) { return on(s->lim.rtol) ? s->lim.rtol : 0; }
 
 /* `over`: elements beyond atol + rtol abs(r). Identical tensors meet a limit in dB. */
 void sim_check_declared(const sim *s, const assay_pair_stats *a, uint64_t over, sim_report *out) {
@@ -178,27 +180,18 @@ void sim_check_declared(const sim *s, const assay_pair_stats *a, uint64_t over, 
                 (unsigned long long)over, (unsigned long long)a->count);
 }
 
-static uint64_t elements_over(const sim_pair *p) {
-    const sim_limits *l = &p->s->lim;
-    uint64_t n = 0;
-    if (sim_element_rule(p->s))
-        p->s->m->elements_over(&p->r, &p->c, on(l->atol) ? l->atol : 0, on(l->rtol) ? l->rtol : 0, &n, NULL);
-    return n;
-}
-
 void sim_rules_declared(sim_pair *p, sim_report *out) {
     const sim_limits *l = &p->s->lim;
     bool any = on(l->rel_l2_max) || on(l->max_abs_max) || on(l->psnr_min_db) || on(l->snr_min_db) || sim_element_rule(p->s);
     sim_line_add(out, "13", any, "no absolute limit is declared");
-    if (any) sim_check_declared(p->s, &p->all, elements_over(p), out);
+    if (any) sim_check_declared(p->s, &p->all, sim_element_rule(p->s) ? sim_pair_further(p)->over : 0, out);
 }
 
 /* Does the left-out element itself break the element rule? Then it is not counted without it. */
 static uint64_t over_without(sim_pair *p, int64_t at) {
-    const sim_limits *l = &p->s->lim;
-    uint64_t n = elements_over(p);
+    uint64_t n = sim_pair_further(p)->over;
     double r = p->s->m->load(&p->r, at), c = p->s->m->load(&p->c, at);
-    bool itself = !(fabs(c - r) <= (on(l->atol) ? l->atol : 0) + (on(l->rtol) ? l->rtol : 0) * fabs(r));
+    bool itself = !(fabs(c - r) <= sim_atol(p->s) + sim_rtol(p->s) * fabs(r));
     return n && itself ? n - 1 : n;
 }
 
@@ -207,12 +200,10 @@ void sim_rule_outlier(sim_pair *p, sim_report *out) {
     bool applies = on(limit) && share > limit;
     sim_line_add(out, "14", applies, on(limit) ? "no element holds so much of the energy" : "no outlier_share_max");
     if (!applies) return;
-    assay_pair_stats rest;
     sim_report without = {0};
-    if (p->s->m->pair(&p->r, &p->c, p->all.energy_top1_index, &rest, NULL) != ASSAY_OK) return;
-    if (on(p->s->lim.cosine_min)) sim_check_cosine(p->s, &rest, &without);
-    if (on(p->s->lim.gain_tolerance)) sim_check_gain(p->s, &rest, "", &without);
-    sim_check_declared(p->s, &rest, sim_element_rule(p->s) ? over_without(p, p->all.energy_top1_index) : 0, &without);
+    if (on(p->s->lim.cosine_min)) sim_check_cosine(p->s, &p->rest, &without);
+    if (on(p->s->lim.gain_tolerance)) sim_check_gain(p->s, &p->rest, "", &without);
+    sim_check_declared(p->s, &p->rest, sim_element_rule(p->s) ? over_without(p, p->all.energy_top1_index) : 0, &without);
     if (without.n)
         sim_add(out, 14, SIM_KILL, "metric_dominated_by_outlier", "", "element %lld holds %.6g of the energy; without it: %.150s",
                 (long long)p->all.energy_top1_index, share, without.items[0].message);

@@ -70,10 +70,11 @@ typedef struct sim_slices { assay_pair_stats *at; uint64_t n; uint32_t keep; boo
 typedef struct sim_rows {                        /* over the rows that are not skipped */
     uint64_t total, skipped, dead; int64_t first_dead, worst, worst_error; double cosine, rel_l2, floor; bool applied;
 } sim_rows;
-typedef struct sim_centred { bool applied, done; double cosine, share, *bh_cosine, *bh_share; uint64_t n; } sim_centred;
+typedef struct sim_centred { bool applied; double cosine, share, *bh_cosine, *bh_share; uint64_t n; } sim_centred;
+typedef struct sim_further { bool done; double ulp[3]; uint64_t over; sim_centred centred; } sim_further;
 typedef struct sim_pair {
-    const sim *s; assay_tensor r, c; assay_axes axes; assay_pair_stats all;
-    sim_slices slices[SIM_KINDS]; sim_rows rows; sim_centred centred; bool rows_done;
+    const sim *s; assay_tensor r, c; assay_axes axes; assay_pair_stats all, rest; /* rest: without the element of most energy */
+    sim_slices slices[SIM_KINDS]; sim_rows rows; sim_further further; bool rows_done;
 } sim_pair;
 bool sim_same_shape(const assay_tensor *a, const assay_tensor *b);
 int64_t sim_count(const assay_tensor *t);
@@ -82,6 +83,8 @@ assay_status sim_pair_open(const sim *s, const assay_tensor *r, const assay_tens
 void sim_pair_close(sim_pair *p);
 const sim_slices *sim_pair_slices(sim_pair *p, int kind);
 const sim_rows *sim_pair_rows(sim_pair *p);
+/* Centred cosine, ULPs and, where the element rule is declared, the elements beyond it: two passes for all of them. */
+const sim_further *sim_pair_further(sim_pair *p);
 const sim_centred *sim_pair_centred(sim_pair *p);
 bool sim_finite(const sim_pair *p);              /* both tensors */
 const char *sim_index_text(const assay_tensor *t, uint32_t keep, int64_t flat, char out[96]);    /* "[0,3,17]" over the kept axes */
@@ -127,6 +130,8 @@ void sim_check_cosine(const sim *s, const assay_pair_stats *a, sim_report *out);
 void sim_check_gain(const sim *s, const assay_pair_stats *a, const char *where, sim_report *out);
 void sim_check_declared(const sim *s, const assay_pair_stats *a, uint64_t over, sim_report *out);
 bool sim_element_rule(const sim *s);
+double sim_atol(const sim *s);                   /* 0 where not declared */
+double sim_rtol(const sim *s);
 /* All similarity rules in force (7-13) hold, and at least one applies. */
 bool sim_met(sim_pair *p, sim_pair *control, bool *any);
 typedef struct sim_named { assay_tensor t; const char *arm; } sim_named;
