@@ -26,3 +26,5 @@ set_tests_properties(docs.rules PROPERTIES LABELS docs)
 # Every finding on the public corpus, each defended in a line.
 add_test(NAME cli.lint_public COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/rules/public.sh $<TARGET_FILE:assay>)
 set_tests_properties(cli.lint_public PROPERTIES LABELS cli TIMEOUT 120 SKIP_RETURN_CODE 77)
+add_test(NAME cli.lint_defences COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/rules/defend_test.sh)
+set_tests_properties(cli.lint_defences PROPERTIES LABELS cli TIMEOUT 30)

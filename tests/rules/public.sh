@@ -2,7 +2,6 @@
 # Lints the public corpus under both profiles and compares every finding, with its defence, with public.tsv. A defence is a line of
 # defences.tsv (rule, programs, findings, why they are true); each finding has exactly one, so a finding that differs in kind needs
 # words of its own. Whoever changes a rule: public.sh ASSAY --print >public.tsv, read the difference, defend what is new.
-# public.sh - --defend <FINDINGS: the last step alone, without a corpus.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 assay=$1
@@ -27,21 +26,8 @@ findings() {
     done
 }
 
-# Adds the defence as the last column; a finding with none or with two, and a defence of nothing, are said and fail.
-defended() {
-    awk -F'\t' -v OFS='\t' '
-        FNR == NR { if (NF == 4 && !/^#/) { rule[++n] = $1; like[n] = $2; text[n] = $3; why[n] = $4 } next }
-        { hits = 0
-          for (i = 1; i <= n; i++) if (rule[i] == $4 && $2 ~ like[i] && $5 ~ text[i]) { hits++; hit = i; used[i] = 1 }
-          if (hits == 1) { print $0, why[hit]; next }
-          print (hits ? "defended twice: " : "not defended: ") $0 >"/dev/stderr"; bad = 1 }
-        END { for (i = 1; i <= n; i++) if (!used[i]) { print "defends nothing: " rule[i], like[i], text[i] >"/dev/stderr"; bad = 1 }
-              exit bad }' "${1:-$here/defences.tsv}" -
-}
-
-if [ "${2:-}" = --print ]; then findings | defended; exit; fi
+if [ "${2:-}" = --print ]; then findings | "$here/defend.sh" "$here/defences.tsv"; exit; fi
 got=$(mktemp)
 trap 'rm -f "$got"' EXIT
-findings | defended >"$got"
-diff -u "$here/public.tsv" "$got" | head -30
-cmp -s "$here/public.tsv" "$got" || { echo "the findings differ from tests/rules/public.tsv"; exit 1; }
+findings | "$here/defend.sh" "$here/defences.tsv" >"$got"
+diff -u "$here/public.tsv" "$got" | head -30 || { echo "the findings differ from tests/rules/public.tsv"; exit 1; }
