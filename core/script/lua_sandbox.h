@@ -29,6 +29,8 @@ typedef struct assay_limits { uint64_t memory_bytes, tensor_bytes, instructions;
 /* Opens a state with the allow-listed globals. `script_path` names the file that will be run (its folder is root 1). */
 assay_sandbox *assay_sandbox_open(const char *script_path, const char *scripts_dir, const assay_limits *limits, const char *cleanup);
 void assay_sandbox_close(assay_sandbox *s);
+/* Raises the byte ceiling for data that C hands in and whose size the script does not choose; never above 4 GiB. */
+void assay_sandbox_grow(assay_sandbox *s, uint64_t bytes);
 assay_sandbox *assay_sandbox_of(lua_State *L);
 
 /* The one helper through which C calls Lua: function and arguments are on the stack as for lua_pcall. Starts the watchdog,

@@ -98,6 +98,11 @@ assay_sandbox *assay_sandbox_open(const char *script_path, const char *scripts_d
     return s;
 }
 
+void assay_sandbox_grow(assay_sandbox *s, uint64_t bytes) {
+    const uint64_t top = (uint64_t)4 << 30, room = s->max_bytes < top ? top - s->max_bytes : 0;
+    s->max_bytes += (size_t)(bytes < room ? bytes : room);
+}
+
 void assay_sandbox_close(assay_sandbox *s) {
     if (!s) return;
     if (s->L) lua_close(s->L);
