@@ -11,6 +11,7 @@ static const assay_opt opts[] = {
     {.name = "profile", .value = "P", .help = "the unit the program is written for: neural-engine or gpu"},
     {.name = "source", .value = "PATH", .help = "the program it was re-authored from: weights and activations are compared"},
     {.name = "control", .value = "PATH", .help = "the other arm: masks are compared"},
+    {.name = "config", .value = "FILE", .help = "config.json of the model: head sizes and head counts are compared"},
     {.name = "waivers", .letter = 'w', .value = "FILE", .help = "JSON { \"RULE or RULE@NAME\": \"reason\" }: findings that are accepted"},
     {.name = "param", .letter = 'p', .value = "NAME=VALUE", .help = "a parameter of the gate authoring, such as kv=read_only", .repeatable = true},
     {.name = "gate", .value = "FILE.lua", .help = "your own rules: a file that returns require \"rules.gate\" { ... }"},
@@ -75,6 +76,7 @@ static int run(const assay_args *a) {
     if (st == ASSAY_OK) st = assay_evidence_add_file(ev, "program", a->pos[0], &err);
     if (st == ASSAY_OK) st = add_file(a, ev, "source", "source", &err);
     if (st == ASSAY_OK) st = add_file(a, ev, "control", "control", &err);
+    if (st == ASSAY_OK) st = add_file(a, ev, "config", "config", &err);
     if (st == ASSAY_OK) st = add_file(a, ev, "waivers", "waivers", &err);
     if (st == ASSAY_OK) st = assay_judge(r, type->name, params, ev, &verdict, &err);
     int code = st == ASSAY_OK ? assay_cli_verdict_code(assay_printed_verdict(verdict)) : assay_cli_fail(a, &err);

@@ -8,6 +8,7 @@
 --   pass     at least this: pass.  Between kill and pass: investigate, inconclusive.  Below kill: kill
 --   measure  "psnr_db" (default), "snr_db", "cosine" or "gain_error" (the smaller the better)
 --   dtype    type that both sides must have: "fp32" also takes fp64
+--   parts    names of rungs that must be measured as well: what is composed of parts shows nothing while a part is unknown (M172)
 -- Limits of the ladders guide-A, guide-B and guide-C are those of the authoring guide (M175 to M180), of report those of the fused
 -- attention report, of coremltools-example and coreai-models-tests what these projects ask of their own examples (M250), of
 -- calibration-4 the whole-tensor letters C, P, S and G of docs/reference/statistics.md.
@@ -28,6 +29,10 @@ ladders.add { name = "guide-B",
   { name = "fp32", pass = 70, kill = 60, dtype = "fp32" }, { name = "fp16", pass = 50, kill = 40 }, { name = "4-bit", pass = 40, kill = 30 } }
 ladders.add { name = "guide-C",
   { name = "8-bit", pass = 55, kill = 50 }, { name = "4-bit", pass = 40, kill = 35 }, { name = "2-bit", pass = 35, kill = 25 } }
+ladders.add { name = "bottom-up",
+  { name = "norm", pass = 70, dtype = "fp32" }, { name = "projection", pass = 70, dtype = "fp32" },
+  { name = "attention", pass = 70, dtype = "fp32", parts = { "norm", "projection" } }, { name = "mlp", pass = 70, dtype = "fp32", parts = { "norm", "projection" } },
+  { name = "block", pass = 70, dtype = "fp32", parts = { "norm", "projection", "attention", "mlp" } } }
 ladders.add { name = "coremltools-example", { name = "fused", pass = 40 } }
 ladders.add { name = "coreai-models-tests", { name = "fused", pass = 29.5 } }
 ladders.add { name = "report", { name = "fused", pass = 0.9999, measure = "cosine" } }
@@ -83,6 +88,17 @@ end
 
 local codes = { kill = "rung_failed", investigate = "rung_to_investigate" }
 
+-- The first measured rung that is made of parts of which one was not measured, in words; nil when there is none.
+local function without_parts(ladder, given)
+  for _, rung in ipairs(ladder) do
+    local missing = {}
+    for _, part in ipairs(given[rung.name] and rung.parts or {}) do
+      if not given[part] then missing[#missing + 1] = part end
+    end
+    if #missing > 0 then return ("%s is made of parts that were not measured: %s"):format(rung.name, table.concat(missing, ", ")), rung.name end
+  end
+end
+
 -- In the order of the ladder: the first rung that was measured has lost nothing yet.
 local function judge(p, ev, finding)
   local ladder, before, worst, first = named(ladders.list, "ladder", p.ladder), 0 / 0, "pass", nil
@@ -111,6 +127,8 @@ local function judge(p, ev, finding)
   end
   if measured == 0 then return finding:not_measured("evidence_missing", "no rung of the ladder was measured") end
   if worst == "kill" then return finding:kill("ladder_failed", "the first rung that fails is " .. first, first) end
+  local why, where = without_parts(ladder, given)
+  if why then return finding:inconclusive("parts_not_measured", why, where) end
   if worst == "investigate" then return finding:inconclusive("ladder_to_investigate", "between pass and kill at " .. first, first) end
   return finding:pass()
 end
@@ -122,7 +140,8 @@ function ladders.gate(name)
   return word {
     name = name, version = "1.0", summary = "each step from the source to the device keeps the dB of a named ladder",
     params = {
-      ladder = { "string", help = "guide-A, guide-B, guide-C, report, coremltools-example, coreai-models-tests, calibration-4, or one of your own; there is no default" },
+      ladder = { "string",
+        help = "guide-A, guide-B, guide-C, bottom-up, report, coremltools-example, coreai-models-tests, calibration-4, or one of your own; there is no default" },
       rungs = { "string", list = true, optional = true, help = "RUNG=ARM or RUNG=ARM against ARM; without `against` the experiment's reference" },
     },
     needs = needs, judge = judge,

@@ -103,10 +103,11 @@ local function waive(findings, waivers, rules)
   return unused
 end
 
--- facts: the gate's parameters. others: { source = graph, control = graph }, each optional. Returns findings in the order of severity,
+-- facts: the gate's parameters. others: { source = graph, control = graph, config = table }, each optional. Returns findings in the order of severity,
 -- rule and program, the number of rules that applied, and the waivers that met nothing.
 function authoring.run(rules, graph, facts, others, waivers)
-  local cx = { graph = graph, facts = facts, source = others and others.source, control = others and others.control }
+  local cx = { graph = graph, facts = facts, source = others and others.source, control = others and others.control,
+    config = others and others.config }
   local findings, applied = {}, 0
   for level = 1, 3 do
     for _, r in ipairs(rules) do

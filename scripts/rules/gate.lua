@@ -72,7 +72,8 @@ end
 
 local function judge(spec, p, ev, finding)
   local graph = ev:graph "program"
-  local others = { source = ev:count "source" > 0 and ev:graph "source" or nil, control = ev:count "control" > 0 and ev:graph "control" or nil }
+  local others = { source = ev:count "source" > 0 and ev:graph "source" or nil, control = ev:count "control" > 0 and ev:graph "control" or nil,
+    config = ev:count "config" > 0 and ev:record "config" or nil }
   local findings, applied, unused = authoring.run(spec.rules, graph, p, others, waivers_of(p, ev))
   local n = authoring.count(findings)
   tell(finding, findings)

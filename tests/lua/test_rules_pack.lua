@@ -2,7 +2,7 @@
 local authoring = require "rules.authoring"
 local pack = require "rules.pack"
 local pair = require "rules_pair"
-for _, name in ipairs { "shapes", "attention", "layers", "blocks", "cache" } do require("test_rules_" .. name) end
+for _, name in ipairs { "shapes", "attention", "layers", "blocks", "cache", "config" } do require("test_rules_" .. name) end
 
 local T = {}
 

@@ -59,6 +59,35 @@ static bool says(small s, const char *words) {
     return yes;
 }
 
+/* Is level `at` held by a claim on `evidence`, in a receipt with these scripts and this identity? */
+static bool holds(int at, const char *scripts, const char *identity, const char *evidence) {
+    char *text = assay_xprintf("{\"scripts\":[%s],\"arms\":[],\"identity\":[%s],\"gates\":[{\"gate\":\"g\",\"printed\":\"pass\","
+                               "\"evidence\":[%s]}],\"claims\":[{\"id\":\"c\",\"text\":\"t\",\"needs\":[\"g\"],\"fate\":\"confirmed\"}]}",
+                               scripts, identity, evidence);
+    assay_json *receipt = parse(text), *none = assay_json_object(), *p = assay_promote(receipt, none);
+    const assay_json *levels = assay_json_get(assay_json_at(assay_json_get(p, "claims"), 0), "levels");
+    bool held = assay_json_bool(assay_json_at(levels, (size_t)at - 1), "held", false);
+    assay_json_free(p);
+    assay_json_free(none);
+    assay_json_free(receipt);
+    free(text);
+    return held;
+}
+
+static void M37_yes_M37_no_level_1_is_the_digests_of_the_sources(void) {
+    CU_ASSERT(holds(1, "{\"path\":\"x.lua\",\"sha256\":\"ab\"}", MINI, PROGRAM));
+    CU_ASSERT_FALSE(holds(1, "", MINI, PROGRAM));
+}
+
+/* Level 3 is a compiled digest with its OS build, out of evidence of the device. */
+static void M39_yes_M39_no_level_3_names_the_compiled_files_and_the_build(void) {
+    CU_ASSERT(holds(3, "1", MINI, PLAN("device")));
+    CU_ASSERT_FALSE(holds(3, "1", "{\"os.build\":\"24G720\",\"chip\":\"M1\"}", PLAN("device")));
+    CU_ASSERT_FALSE(holds(3, "1", "{\"compiled.sha256\":\"ab\",\"chip\":\"M1\"}", PLAN("device")));
+    CU_ASSERT_FALSE(holds(3, "1", MINI, PLAN("simulated")));
+    CU_ASSERT_FALSE(holds(3, "1", MINI, PROGRAM));
+}
+
 static void M38_yes_program_files_carry_level_2(void) {
     expect((small){.evidence = PROGRAM}, "2 promoted");
     expect((small){.evidence = PROGRAM, .identity = ""}, "2 promoted");
@@ -149,6 +178,7 @@ static void M75_speed_with_drift_needs_a_transcript_and_a_policy(void) {
     CU_ASSERT_STRING_EQUAL(speed("kill", ",{\"gate\":\"transcript\",\"printed\":\"pass\",\"params\":{\"policy\":\"p\"}}"), "");
 }
 
-ASSAY_SUITE("promote", TEST(M75_speed_with_drift_needs_a_transcript_and_a_policy), TEST(M78_yes_M78_no_private_interfaces_promote_nothing), TEST(M38_yes_program_files_carry_level_2), TEST(M40_yes_M44_yes_a_plan_is_capped_at_level_4), TEST(M41_yes_M41_no_only_corroborated_records_carry_level_5), TEST(M42_yes_M42_no_outputs_of_the_device_carry_level_6),
+ASSAY_SUITE("promote", TEST(M75_speed_with_drift_needs_a_transcript_and_a_policy), TEST(M78_yes_M78_no_private_interfaces_promote_nothing), TEST(M37_yes_M37_no_level_1_is_the_digests_of_the_sources),
+            TEST(M39_yes_M39_no_level_3_names_the_compiled_files_and_the_build), TEST(M38_yes_program_files_carry_level_2), TEST(M40_yes_M44_yes_a_plan_is_capped_at_level_4), TEST(M41_yes_M41_no_only_corroborated_records_carry_level_5), TEST(M42_yes_M42_no_outputs_of_the_device_carry_level_6),
             TEST(simulated_and_mixed_evidence_is_refused), TEST(M51_no_a_machine_has_a_build_and_a_chip), TEST(M54_yes_M54_no_stand_ins_make_a_probe),
             TEST(evidence_from_before_the_framework_is_refused), TEST(what_is_not_confirmed_or_not_sealed_is_refused))

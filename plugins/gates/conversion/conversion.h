@@ -19,6 +19,8 @@ typedef struct settings {
     uint32_t n_require;
     const char *forbid[NAMES_MAX];
     uint32_t n_forbid;
+    const char *tested[NAMES_MAX]; /* "torch==2.5.0 coremltools 8.1" */
+    uint32_t n_tested;
     bool same_opset, same_inputs, same_outputs, broadcast;
 } settings;
 
@@ -87,6 +89,7 @@ void conversion_judge_control(const assay_program_1 *p, const settings *s, const
 void conversion_judge_candidate(const assay_program_1 *p, const settings *s, const arm *candidate, double folded,
                                 const char *folded_role, report *r);
 /* facts.c: tables for the reader of a receipt. */
+void conversion_check_converter(const assay_program_1 *p, const settings *s, const arm *a, report *r);
 void conversion_report_facts(const assay_program_1 *p, const arm *a, const assay_finding *f);
 void conversion_report_rules(report *r);
 

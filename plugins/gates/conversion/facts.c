@@ -43,9 +43,26 @@ static bool any_type(const assay_program_1 *p, const assay_p_function *f, const 
     return false;
 }
 
+#define VERSION "com.github.apple.coremltools.version"
+#define SOURCE "com.github.apple.coremltools.source"
+
+/* A pair of framework and converter that is in no list of tested ones explains odd programs; it decides nothing (M18). */
+void conversion_check_converter(const assay_program_1 *p, const settings *s, const arm *a, report *r) {
+    const char *source = p->metadata(a->program, SOURCE), *version = p->metadata(a->program, VERSION);
+    char pair[160], message[400];
+    snprintf(pair, sizeof pair, "%s coremltools %s", source ? source : "?", version ? version : "?");
+    for (uint32_t i = 0; i < s->n_tested; i++)
+        if (!strcmp(pair, s->tested[i])) return;
+    if (s->n_tested == 0) return;
+    if (source && version)
+        snprintf(message, sizeof message, "made by '%s', which is not one of tested_pairs; first: '%.100s'", pair, s->tested[0]);
+    else
+        snprintf(message, sizeof message, "the package names no converter or no source framework: its versions are unknown");
+    r->f->reason(r->f, "converter_untested", message, a->name);
+}
+
 static cJSON *fact_table(const assay_program_1 *p, const arm *a) {
-    static const char *const versions[] = {"com.github.apple.coremltools.version", "com.github.apple.coremltools.source",
-                                           "com.github.apple.coremltools.source_dialect"};
+    static const char *const versions[] = {VERSION, SOURCE, "com.github.apple.coremltools.source_dialect"};
     cJSON *o = cJSON_CreateObject();
     cJSON_AddNumberToObject(o, "spec_version", p->spec_version(a->program));
     cJSON_AddBoolToObject(o, "has_state", any_type(p, a->fn, "read_state") || any_type(p, a->fn, "coreml_update_state"));

@@ -74,6 +74,11 @@ static const assay_param params[] = {
      .help = "batch axes of the fused op: equal (the converter's own validator) or broadcast (the report); see docs/reference/sources.md",
      .min = 1,
      .type = ASSAY_T_STRING},
+    {.name = "tested_pairs",
+     .def = "[]",
+     .help = "versions that were tested together, such as 'torch==2.5.0 coremltools 8.1'; another pair is told; empty: nothing is",
+     .min = 1,
+     .type = ASSAY_T_STRING | ASSAY_T_LIST},
     {.name = NULL},
 };
 
@@ -94,6 +99,7 @@ static void read_settings(const assay_host *h, const assay_params *ps, settings 
     }
     for (uint32_t i = 0; i < NAMES_MAX && h->param(ps, "forbid_in_control", i, &v) == ASSAY_OK; i++)
         s->forbid[s->n_forbid++] = v.s;
+    for (uint32_t i = 0; i < NAMES_MAX && h->param(ps, "tested_pairs", i, &v) == ASSAY_OK; i++) s->tested[s->n_tested++] = v.s;
     for (uint32_t i = 0; h->param(ps, "same", i, &v) == ASSAY_OK; i++) {
         s->same_opset = s->same_opset || !strcmp(v.s, "opset");
         s->same_inputs = s->same_inputs || !strcmp(v.s, "input_types");
@@ -180,6 +186,7 @@ static void judge_arms(const conversion *g, arm *cand, arm *ctrl, report *r) {
     conversion_compare_weights(g->p, cand, ctrl, r, &folded, &folded_role);
     if (ctrl) conversion_judge_control(g->p, &g->s, ctrl, r);
     conversion_judge_candidate(g->p, &g->s, cand, folded, folded_role, r);
+    conversion_check_converter(g->p, &g->s, cand, r);
     conversion_report_facts(g->p, cand, r->f);
     if (ctrl) conversion_report_facts(g->p, ctrl, r->f);
 }

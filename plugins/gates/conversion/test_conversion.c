@@ -327,6 +327,40 @@ static void M11_the_op_has_no_scale_input(void) {
          "op_contract_violated", "no parameter 'scale'");
 }
 
+#define MASK "tensor<fp32, [1, 2, 2]> mask = const()[name = string(\"mask\"), val = tensor<fp32, [1, 2, 2]>([[[0.0, -10000.0], [0.0, 0.0]]])];\n"
+#define TESTED "milinternal coremltools 9.1.dev1"
+
+/* M3_no M10_no: the op knows no dropout and no causal flag, so a mask beside the flag cannot be written. */
+static void M3_M10_the_op_has_no_dropout_and_no_causal_flag(void) {
+    says(judge_mil(PROJECTIONS SCALAR("c", "0.1") OP("attn", "scaled_dot_product_attention(dropout_p = c, key = k, query = q, value = v)"), NULL),
+         "op_contract_violated", "no parameter 'dropout_p'");
+    says(judge_mil(PROJECTIONS FLAGS MASK OP("attn", "scaled_dot_product_attention(attn_mask = mask, is_causal = no, key = k, query = q, value = v)"), NULL),
+         "op_contract_violated", "no parameter 'is_causal'");
+}
+
+/* M3_yes M10_yes: what a converter makes: no dropout, and one mask. */
+static void M3_M10_one_mask_is_all_there_is(void) {
+    expect(judge_mil(PROJECTIONS MASK OP("attn", "scaled_dot_product_attention(attn_mask = mask, key = k, query = q, value = v)"), CONTROL), "pass: |", "one mask");
+}
+
+static assay_json *converted_by(const char *params) {
+    assay_evidence_set *ev = assay_evidence_new();
+    add(ev, "candidate", "attention", "fused_mid_fp32");
+    add(ev, "control", "attention", "explicit_mid_fp32");
+    return judge(ev, params);
+}
+
+/* M18_yes M18_no: the versions stand in the package; a pair that is not in the list is told, and so is a program that names none. */
+static void M18_a_pair_that_nobody_tested_is_flagged(void) {
+    if (!ready()) return;
+    expect(converted_by(NULL), "pass: |", "no list of tested pairs: nothing is said");
+    expect(converted_by("{\"tested_pairs\":[\"torch==1.0 coremltools 4.0\",\"" TESTED "\"]}"), "pass: |", "a tested pair");
+    expect(converted_by("{\"tested_pairs\":[\"torch==1.0 coremltools 4.0\"]}"), "pass: | converter_untested", "another pair");
+    assay_evidence_set *ev = assay_evidence_new();
+    add_mil(ev, "candidate", T "x", PROJECTIONS SDPA("attn", "q", "k", "v"), "attn");
+    says(judge(ev, "{\"tested_pairs\":[\"" TESTED "\"]}"), "converter_untested", "names no converter");
+}
+
 /* M18_yes M17_no: the mask is reported */
 static void M17_M18_facts_are_reported(void) {
     if (!ready()) return;
@@ -425,5 +459,6 @@ ASSAY_SUITE("conversion", TEST(M5_M6_M55_fused_beside_explicit_passes), TEST(M5_
             TEST(absent_evidence_is_not_measured), TEST(M7_scales_are_found_wherever_they_stand),
             TEST(M16_weights_are_compared_however_they_are_spelled), TEST(M5_exactly_so_many_that_reach_an_output),
             TEST(M1_M4_M8_M9_say_why_it_was_decomposed), TEST(M2_M12_M13_operands_must_fit), TEST(M249_yes_M249_no_batch_axes_by_named_source), TEST(M11_the_op_has_no_scale_input),
-            TEST(M17_M18_facts_are_reported), TEST(absent_weight_file_is_said), TEST(every_package_is_classified_by_its_tags),
+            TEST(M17_M18_facts_are_reported), TEST(M3_M10_the_op_has_no_dropout_and_no_causal_flag),
+            TEST(M3_M10_one_mask_is_all_there_is), TEST(M18_a_pair_that_nobody_tested_is_flagged), TEST(absent_weight_file_is_said), TEST(every_package_is_classified_by_its_tags),
             TEST(tear_down))

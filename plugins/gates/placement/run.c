@@ -78,6 +78,26 @@ static assay_verdict judge_crash(const cJSON *doc, const char *text, double exit
     return ASSAY_INCONCLUSIVE;
 }
 
+static const char *text_of(const cJSON *doc, const char *key) {
+    const char *s = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(doc, key));
+    return s ? s : "";
+}
+
+/* A plan is of the model it was asked about only while that model is loaded, from compiled files that nobody changed meanwhile (M45).
+ * What the record does not say is not held against it. False when something speaks against it. */
+static bool is_of_the_model(const cJSON *doc, report *r) {
+    const char *before = text_of(doc, "compiled_sha256_before"), *after = text_of(doc, "compiled_sha256_after");
+    bool released = cJSON_IsFalse(cJSON_GetObjectItemCaseSensitive(doc, "model_alive")), changed = *before && *after && strcmp(before, after) != 0,
+         package = !strcmp(text_of(doc, "path_kind"), "mlpackage");
+    if (package)
+        placement_invalid(r, "plan_needs_compiled_model", "run", "it was given the package; compile it and give the .mlmodelc folder");
+    if (released)
+        placement_invalid(r, "model_released", "run", "the model was released before its plan was loaded: keep it alive until the plan is read");
+    if (changed)
+        placement_invalid(r, "compiled_model_changed", "run", "the compiled folder had digest %.12s before and %.12s after: compile it again", before, after);
+    return !package && !released && !changed;
+}
+
 assay_verdict placement_judge_run(const assay_item *run, const char *stderr_text, const settings *s, report *r) {
     found marks[MARKERS_MAX];
     cJSON *doc = cJSON_Parse(run->json && *run->json ? run->json : "null");
@@ -93,6 +113,8 @@ assay_verdict placement_judge_run(const assay_item *run, const char *stderr_text
             placement_reason(r, "silent_fallback", "run", "... and the exit code is 0: it went on elsewhere without a word");
     } else if (!isnan(signal) || (!isnan(exit_code) && exit_code != 0)) {
         v = judge_crash(doc, stderr_text, exit_code, signal, r);
+    } else if (!is_of_the_model(doc, r)) {
+        v = ASSAY_INCONCLUSIVE;
     } else if (regions == 0 && s->device == ASSAY_DEV_NE) {
         v = ASSAY_KILL;
         placement_reason(r, "op_of_interest_not_on_ne", "run", "the artifact has no region on the Neural Engine");

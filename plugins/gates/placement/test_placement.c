@@ -175,6 +175,7 @@ static assay_json *run(const char *record, const char *stderr_text) {
     return judge(ev, "{}");
 }
 
+/* M155_no: a compile without an error and without a region there. M155_yes: one with regions. */
 static void exit_code_zero_proves_nothing(void) {
     expect(run("{\"exit_code\":0,\"signal\":null}", "x ANECCompile() FAILED (11)"), "kill ne_compile_failed silent_fallback");
     expect(run("{\"exit_code\":null,\"signal\":9}", "x ANECCompile() FAILED"), "kill ne_compile_failed");
@@ -190,6 +191,17 @@ static void M45_a_crashed_probe_is_invalid(void) {
     expect(run("{\"exit_code\":1,\"signal\":null}", "usage"), "invalid probe_crashed");
 }
 
+/* M45_yes: the compiled folder, the model kept, the same files before and after; a record that says less is judged by the rest. */
+static void M45_no_a_plan_of_a_released_or_changed_model_is_invalid(void) {
+#define PROBE(fields) "{\"exit_code\":0,\"signal\":null," fields "\"artifact\":{\"regions\":{\"ANE\":2}}}"
+    expect(run(PROBE("\"path_kind\":\"mlmodelc\",\"model_alive\":true,\"compiled_sha256_before\":\"ab\",\"compiled_sha256_after\":\"ab\","), NULL),
+           "inconclusive no_device_usage");
+    expect(run(PROBE("\"path_kind\":\"mlpackage\","), NULL), "invalid plan_needs_compiled_model");
+    expect(run(PROBE("\"model_alive\":false,"), NULL), "invalid model_released");
+    expect(run(PROBE("\"compiled_sha256_before\":\"ab\",\"compiled_sha256_after\":\"cd\","), NULL), "invalid compiled_model_changed");
+    expect(run(PROBE("\"compiled_sha256_before\":\"ab\","), NULL), "inconclusive no_device_usage");
+}
+
 /* ---- two plans, a plan and its program, the way from op to op */
 #define PLAN_FOR(units, ops) "{\"schema\":\"compute-plan/1\",\"requested_units\":\"" units "\",\"operations\":[" ops "]}"
 #define LINEAR(name, dev) OP("ios18.linear", name, dev, "0.25")
@@ -202,6 +214,7 @@ static void plans_of_one_policy_only(void) {
     expect(one(ours, PLAN_FOR("ALL", LINEAR("q", "\"NE\"")), WANT_LINEAR), "invalid policies_differ");
 }
 
+/* M154_yes: layer 0 stays on one unit. M154_no: layer 1 leaves it, and that is counted. */
 static void a_layer_has_segments_and_transitions(void) {
     assay_json *v = one(PLAN(LINEAR("layers_0_q", "\"NE\"") "," LINEAR("layers_0_k", "\"NE\"") "," OP("ios16.gather", "layers_1_g", "\"CPU\"", "0") ","
                                  LINEAR("layers_1_q", "\"NE\"")), NULL, WANT_LINEAR);
@@ -320,6 +333,7 @@ ASSAY_SUITE("placement", TEST(M40_preferred_ops_pass), TEST(M49_other_device_kil
             TEST(M49_unknown_kills_only_beside_a_placed_control), TEST(missing_op_is_invalid),
             TEST(missing_cost_leaves_the_share_undefined), TEST(sweep_reports_each_plan), TEST(absent_evidence_is_not_measured),
             TEST(a_plan_needs_named_ops), TEST(exit_code_zero_proves_nothing), TEST(M45_a_crashed_probe_is_invalid),
+            TEST(M45_no_a_plan_of_a_released_or_changed_model_is_invalid),
             TEST(plans_of_one_policy_only), TEST(a_layer_has_segments_and_transitions), TEST(what_moved_and_why),
             TEST(a_plan_is_joined_to_its_program), TEST(shares_of_whole_models_decide_nothing),
             TEST(analytics_name_the_op_that_was_refused), TEST(case_folders_get_their_verdicts), TEST(tear_down))
