@@ -138,7 +138,8 @@ local function check_equivalents(said, ran)
 end
 
 -- The experiment that `assay mutate` runs: the same fixtures and reference; first the question whether the fixtures can show
--- anything, if the experiment asks it; then the similarity gates, once for the candidate and once for every mutant that fits. Called by assay with the experiment that the script returned; tools.program(NAME) builds an arm.
+-- anything, if the experiment asks it; then the similarity gates, once for the candidate and once for every mutant that fits.
+-- Called by assay with the experiment that the script returned; tools.program(NAME) builds an arm.
 function mutants.experiment(e, tools)
   local kept, out, names, ran = taken_apart(e), copied(e), {}, {}
   local base = mutants.base or kept.control
