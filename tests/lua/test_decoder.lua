@@ -267,6 +267,47 @@ function T.step_equals_the_loop()
   t.ok(got.new_v:equals(whole.values:slice(3, 8, 4)))
 end
 
+-- A host: one program, called again and again; cache, tables and mask are its own. with: the choices of the decoder.
+local function hosted(with, chunk)
+  local program, empty, attention = build(decoder.step, with, { chunk = chunk }), assay.full({ shape = { 1, 2, 8, 28 }, dtype = "fp16" }):tensor(), nil
+  local like = assay.full({ shape = { 1, 1, chunk, 8 }, dtype = "fp16" }):tensor()
+  local function rope(part, at)
+    return like:rope { part = part, theta = with.theta or 10000, first = with.positions == "per_call" and 0 or at, pairing = with.pairing, angles = with.tables }
+  end
+  local function write(into, at, what)
+    local rest = what:concat(into:slice(3, at + chunk, 28 - at - chunk), 3)
+    return at == 0 and rest or into:slice(3, 0, at):concat(rest, 3)
+  end
+  local k_cache, v_cache = empty, empty
+  for at = 0, 23, chunk do
+    local mask = decoder.mask { t = with.offset == "chunk_end" and at + chunk or at, queries = chunk, slots = 28, past = with.past, future = with.future }
+    local got = t.run(program, { x = x:slice(1, at, chunk):copy(), k_cache = k_cache, v_cache = v_cache, mask = mask:choose(0, -math.huge, "fp16"),
+                                 rope_cos = rope("cos", at), rope_sin = rope("sin", at) })
+    local key, value = got.new_k, got.new_v
+    if with.slot == "value_key" then key, value = value, key end
+    if with.state ~= "lost" then k_cache, v_cache = write(k_cache, at, key), write(v_cache, at, value) end
+    attention = attention and attention:concat(got.attention, 2) or got.attention
+  end
+  return attention
+end
+
+-- What makes the unrolled loop stand for a host: calls of one program on a cache fed from outside give the same bits, right and wrong.
+function T.M141_yes_a_host_of_one_program_equals_the_unrolled_loop()
+  for _, chunk in ipairs { 1, 4 } do
+    t.ok(hosted({}, chunk):equals(run(decoder.loop, nil, { chunk = chunk }).attention))
+    t.equal(drift(hosted({}, chunk), reference.attention, { chunk = chunk }).verdict, "pass")
+  end
+end
+
+-- M32_no M33_no M132_no M138_no M139_no M142_no M145_no M147_no: and with each fault in its own half, host or program.
+function T.a_host_with_each_fault_equals_the_unrolled_one()
+  for _, fault in ipairs(decoder.faults(4)) do
+    local got = hosted(fault[2], 4)
+    if not got:equals(run(decoder.loop, fault[2]).attention) then error(fault[1] .. ": the host gives other bits", 0) end
+    t.equal(drift(got, reference.attention).verdict, "kill")
+  end
+end
+
 -- M187: with no bias both outputs are zero for a zero input, so the guide's way of telling K from V sees nothing.
 function T.M187_no_zero_input_tells_keys_from_values_only_by_a_bias()
   local zeros = assay.full({ shape = shapes.x }):tensor()
