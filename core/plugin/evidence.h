@@ -21,7 +21,8 @@ void assay_evidence_add_samples(assay_evidence_set *s, const char *role, const c
 void assay_evidence_add_absent(assay_evidence_set *s, int32_t kind, const char *role, const char *label, const char *arm, int32_t state, const char *why);
 /* Loads a file by its suffix and content: .npy, .mil, .mlpackage, .json, text. `key` is ROLE or ROLE:LABEL. Origin: imported. */
 assay_status assay_evidence_add_file(assay_evidence_set *s, const char *key, const char *path, assay_error *err);
-/* A record that another tool wrote, read by what is in it (import/import.h), else as JSON. ASSAY_E_UNSUPPORTED: no known format. Nothing
+/* A record that another tool wrote, read by what is in it (import/import.h), else as JSON. ASSAY_E_UNSUPPORTED: no known format;
+ * ASSAY_E_INPUT: a simulated device left it. Nothing
  * is added when it fails. */
 assay_status assay_evidence_add_record(assay_evidence_set *s, const char *role, const char *label, const char *arm, const char *sha256, const char *path, assay_error *err);
 size_t assay_evidence_len(const assay_evidence_set *s);

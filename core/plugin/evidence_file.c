@@ -80,11 +80,19 @@ static assay_status add_by_suffix(assay_evidence_set *s, const char *role, const
     return add_text(s, role, label, sha, path, err);
 }
 
+/* What a simulated device left in a run directory: its tables name the backend as their source, its records the format. */
+static bool is_simulated(const assay_json *doc) {
+    return assay_streq(assay_json_string(doc, "source", NULL), "simulated") ||
+           assay_streq(assay_json_string(assay_json_get(doc, "source"), "format", NULL), "simulated device");
+}
+
 assay_status assay_evidence_add_record(assay_evidence_set *s, const char *role, const char *label, const char *arm, const char *sha256,
                                        const char *path, assay_error *err) {
     assay_json *doc = NULL;
     assay_status st = assay_import_file(path, &doc, err);
     if (st == ASSAY_E_UNSUPPORTED && assay_ends_with(path, ".json")) st = assay_json_read_file(path, &doc, err);
+    if (st == ASSAY_OK && is_simulated(doc))
+        st = assay_fail(err, ASSAY_E_INPUT, "a simulated device left this: it is no record of a machine (leave the record out and run with --device)");
     if (st == ASSAY_OK) assay_evidence_add_json(s, role, label, arm, ASSAY_ORIGIN_IMPORTED, sha256, doc);
     assay_json_free(doc);
     return st;
