@@ -7,7 +7,7 @@ enum { SAMPLE = 32 };
 
 typedef struct work {
     const power_inputs *in;
-    int64_t groups, heads, batches, queries, keys, width, width_v, rows; /* rows: sampled */
+    int64_t groups, copies, heads, batches, queries, keys, width, width_v, rows; /* copies: query heads to a key head; rows: sampled */
     double *q, *k, *v, *score, *added, *p;                               /* of one group; score, added, p: of one row */
     double *out;                                                         /* [groups][rows][width_v] */
     double *var;                                                         /* [groups]: sum over rows of the scores' variance */
@@ -17,15 +17,12 @@ typedef struct work {
 
 static int64_t row_at(const work *w, int64_t i) { return w->rows == w->queries ? i : (2 * i + 1) * w->queries / (2 * w->rows); }
 
-static bool same_leading(const assay_tensor *a, const assay_tensor *b) {
-    return a->rank >= 2 && a->rank == b->rank && memcmp(a->shape, b->shape, (a->rank - 2) * sizeof a->shape[0]) == 0;
-}
-
 static assay_status measure(work *w, assay_error *err) {
     const assay_tensor *q = w->in->q, *k = w->in->k, *v = w->in->v, *mask = w->in->mask;
     uint32_t n = q->rank;
-    if (!same_leading(q, k) || !same_leading(q, v) || k->shape[n - 1] != q->shape[n - 1] || v->shape[n - 2] != k->shape[n - 2])
-        return sim_fail(err, ASSAY_E_INPUT, "power: query, key and value are [..., tokens, width] with equal leading axes and fitting sizes");
+    w->copies = sim_head_copies(q, k);
+    if (w->copies == 0 || sim_head_copies(q, v) != w->copies || k->shape[n - 1] != q->shape[n - 1] || v->shape[n - 2] != k->shape[n - 2])
+        return sim_fail(err, ASSAY_E_INPUT, "power: query, key and value are [..., tokens, width] with equal leading axes (fewer heads of key and value: a divisor) and fitting sizes");
     w->queries = q->shape[n - 2], w->width = q->shape[n - 1], w->keys = k->shape[n - 2], w->width_v = v->shape[n - 1];
     w->heads = n > 2 ? q->shape[n - 3] : 1, w->batches = n > 3 ? q->shape[0] : 1;
     w->groups = 1;
@@ -168,8 +165,9 @@ static void common_mode(work *w, double *mean) {
 static assay_status take_group(work *w, int64_t g, double *scratch, assay_error *err) {
     const power_inputs *in = w->in;
     assay_status st = in->m->read(in->q, g * w->queries * w->width, (uint64_t)(w->queries * w->width), w->q, err);
-    if (st == ASSAY_OK) st = in->m->read(in->k, g * w->keys * w->width, (uint64_t)(w->keys * w->width), w->k, err);
-    if (st == ASSAY_OK) st = in->m->read(in->v, g * w->keys * w->width_v, (uint64_t)(w->keys * w->width_v), w->v, err);
+    int64_t shared = g / w->copies;
+    if (st == ASSAY_OK) st = in->m->read(in->k, shared * w->keys * w->width, (uint64_t)(w->keys * w->width), w->k, err);
+    if (st == ASSAY_OK) st = in->m->read(in->v, shared * w->keys * w->width_v, (uint64_t)(w->keys * w->width_v), w->v, err);
     if (st != ASSAY_OK) return st;
     common_mode(w, scratch);
     asymmetry(w);

@@ -7,7 +7,7 @@
 typedef struct power_inputs {
     const assay_metrics_1 *m;
     const assay_math_1 *math;
-    const assay_tensor *q, *k, *v; /* [..., tokens, width]; equal leading axes, the last of them heads, the first batch */
+    const assay_tensor *q, *k, *v; /* [..., tokens, width]; equal leading axes, the last of them heads (k, v may have fewer), the first batch */
     const assay_tensor *mask;      /* NULL, or [..., queries, keys]: bool (true takes part) or added to the scores */
 } power_inputs;
 

@@ -41,6 +41,33 @@ static void normal_numbers_can_show_scale_and_parity(void) {
     expect(a, "pass", NULL);
 }
 
+/* Fewer key heads: the figures are those of the keys written out for every query head. */
+static void grouped_heads_have_the_figures_of_repeated_keys(void) {
+    int64_t few[] = {B, 1, S, E}, none[] = {B, 3, S, E};
+    double k1[B * S * E], v1[B * S * E], k3[B * 3 * S * E] = {0};
+    assay_error err = {0};
+    reset(1);
+    for (int b = 0; b < B; b++)
+        for (int i = 0; i < S * E; i++) {
+            k[(b * H + 1) * S * E + i] = k1[b * S * E + i] = k[b * H * S * E + i];
+            v[(b * H + 1) * S * E + i] = v1[b * S * E + i] = v[b * H * S * E + i];
+        }
+    assay_evidence_set *ev = assay_evidence_new();
+    put(ev, "query", "x", ASSAY_F64, 4, shape, q);
+    put(ev, "key", "x", ASSAY_F64, 4, few, k1);
+    put(ev, "value", "x", ASSAY_F64, 4, few, v1);
+    assay_json *a = judge("power", ev, "{}", NULL), *b = judge("power", one(), "{}", NULL);
+    CU_ASSERT(metric(a, "fixture:x", "logit_sd_median") == metric(b, "fixture:x", "logit_sd_median"));
+    CU_ASSERT(metric(a, "fixture:x", "head_distance") == metric(b, "fixture:x", "head_distance"));
+    expect(a, "pass", NULL);
+    assay_json_free(b);
+    ev = assay_evidence_new();
+    put(ev, "query", "x", ASSAY_F64, 4, shape, q);
+    put(ev, "key", "x", ASSAY_F64, 4, none, k3);
+    put(ev, "value", "x", ASSAY_F64, 4, few, v1);
+    CU_ASSERT(judge("power", ev, "{}", &err) == NULL && strstr(err.message, "fewer heads") != NULL);
+}
+
 /* Scores that are all alike: uniform attention, whatever the scale. */
 static void flat_scores_cannot_show_a_scale(void) {
     reset(0.01);
@@ -134,6 +161,6 @@ static void what_is_missing_or_does_not_fit_is_said(void) {
     CU_ASSERT(judge("power", ev, "{}", &err) == NULL && strstr(err.message, "fitting sizes") != NULL);
 }
 
-ASSAY_SUITE("power", TEST(normal_numbers_can_show_scale_and_parity), TEST(flat_scores_cannot_show_a_scale),
+ASSAY_SUITE("power", TEST(normal_numbers_can_show_scale_and_parity), TEST(grouped_heads_have_the_figures_of_repeated_keys), TEST(flat_scores_cannot_show_a_scale),
             TEST(a_common_mode_hides_the_scale), TEST(equal_heads_cannot_show_their_order), TEST(one_able_fixture_is_enough),
             TEST(a_mask_must_take_something_and_have_a_direction), TEST(what_is_missing_or_does_not_fit_is_said))

@@ -94,15 +94,16 @@ static assay_status take_row(const second *in, head *h, int64_t index, int64_t r
 
 static assay_status measure(const second *in, const assay_tensor *output, head *h, int64_t *heads, assay_error *err) {
     uint32_t n = in->q->rank;
-    bool fits = n >= 2 && in->k->rank == n && in->v->rank == n && output->rank == n;
+    int64_t copies = sim_head_copies(in->q, in->k);
+    bool fits = copies > 0 && sim_head_copies(in->q, in->v) == copies && output->rank == n;
     *heads = 1;
     for (uint32_t i = 0; fits && i + 2 < n; i++) {
-        fits = in->k->shape[i] == in->q->shape[i] && in->v->shape[i] == in->q->shape[i] && output->shape[i] == in->q->shape[i];
+        fits = output->shape[i] == in->q->shape[i];
         *heads *= in->q->shape[i];
     }
     fits = fits && in->k->shape[n - 1] == in->q->shape[n - 1] && in->v->shape[n - 2] == in->k->shape[n - 2] &&
            output->shape[n - 2] == in->q->shape[n - 2] && output->shape[n - 1] == in->v->shape[n - 1];
-    if (!fits) return sim_fail(err, ASSAY_E_INPUT, "references: query, key, value and output are [..., tokens, width] with equal leading axes");
+    if (!fits) return sim_fail(err, ASSAY_E_INPUT, "references: query, key, value and output are [..., heads, tokens, width] with equal leading axes; key and value may have fewer heads, of which the query's are a multiple");
     *h = (head){.queries = in->q->shape[n - 2], .width = in->q->shape[n - 1], .keys = in->k->shape[n - 2], .width_v = in->v->shape[n - 1]};
     const assay_tensor *mask = in->mask;
     fits = !mask || (mask->rank >= 2 && mask->rank <= n && mask->shape[mask->rank - 1] == h->keys &&
@@ -125,8 +126,9 @@ assay_status second_compare(const second *in, const assay_tensor *output, second
     h.k = h.q + h.width, h.v = h.k + h.keys * h.width, h.added = h.v + h.keys * h.width_v, h.weight = h.added + h.keys;
     int64_t rows = in->rows > 0 && in->rows < h.queries ? in->rows : h.queries;
     for (int64_t i = 0; st == ASSAY_OK && i < heads; i++) {
-        st = in->m->read(in->k, i * h.keys * h.width, (uint64_t)(h.keys * h.width), h.k, err);
-        if (st == ASSAY_OK) st = in->m->read(in->v, i * h.keys * h.width_v, (uint64_t)(h.keys * h.width_v), h.v, err);
+        int64_t shared = i / sim_head_copies(in->q, in->k);
+        st = in->m->read(in->k, shared * h.keys * h.width, (uint64_t)(h.keys * h.width), h.k, err);
+        if (st == ASSAY_OK) st = in->m->read(in->v, shared * h.keys * h.width_v, (uint64_t)(h.keys * h.width_v), h.v, err);
         for (int64_t r = 0; st == ASSAY_OK && r < rows; r++)
             st = take_row(in, &h, i, rows == h.queries ? r : (2 * r + 1) * h.queries / (2 * rows), output, out, &squares, err);
     }

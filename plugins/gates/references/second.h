@@ -7,7 +7,7 @@
 typedef struct second {
     const assay_metrics_1 *m;
     const assay_math_1 *math;
-    const assay_tensor *q, *k, *v; /* [..., tokens, width], equal leading axes */
+    const assay_tensor *q, *k, *v; /* [..., heads, tokens, width]; see sim_head_copies */
     const assay_tensor *mask;      /* NULL, or [..., queries, keys] with leading axes that repeat: bool, or added to the scores */
     double scale;                  /* of the scores; NaN: 1/sqrt(width) */
     int64_t rows;                  /* evenly spaced query rows of every head that are computed; 0: all */

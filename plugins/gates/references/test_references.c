@@ -90,6 +90,30 @@ static void a_sample_of_rows_can_be_asked_for(void) {
     CU_ASSERT(metric(a, "second:x", "rows_compared") == 3 * B * H);
     expect(a, "pass", NULL);
 }
+/* Two query heads share the key head of their batch row; a wrong group, or heads that do not divide, are told. */
+static void grouped_heads_share_their_keys(void) {
+    int64_t few[] = {B, 1, S, E}, three[] = {B, 3, S, E};
+    double k1[B * S * E], v1[B * S * E], k3[B * 3 * S * E] = {0};
+    assay_error err = {0};
+    reset();
+    for (int b = 0; b < B; b++)
+        for (int i = 0; i < S * E; i++) {
+            k[(b * H + 1) * S * E + i] = k1[b * S * E + i] = k[b * H * S * E + i];
+            v[(b * H + 1) * S * E + i] = v1[b * S * E + i] = v[b * H * S * E + i];
+        }
+    attend(1 / sqrt(E), NULL);
+    for (int wrong = 0; wrong < 3; wrong++) {
+        assay_evidence_set *ev = assay_evidence_new();
+        if (wrong == 1)
+            for (int i = 0; i < S * E; i++) v1[i] = v1[S * E + i];
+        put(ev, "reference", "x", ASSAY_F64, 4, shape, o);
+        put(ev, "query", "x", ASSAY_F64, 4, shape, q);
+        put(ev, "key", "x", ASSAY_F64, 4, wrong == 2 ? three : few, wrong == 2 ? k3 : k1);
+        put(ev, "value", "x", ASSAY_F64, 4, few, v1);
+        if (wrong < 2) expect(judge("references", ev, "{}", NULL), wrong ? "invalid" : "pass", wrong ? "references_disagree" : NULL);
+        else CU_ASSERT(judge("references", ev, "{}", &err) == NULL && strstr(err.message, "fewer heads") != NULL);
+    }
+}
 static void what_is_missing_or_does_not_fit_is_said(void) {
     assay_evidence_set *ev = assay_evidence_new();
     assay_error err = {0};
@@ -106,4 +130,4 @@ static void what_is_missing_or_does_not_fit_is_said(void) {
 
 ASSAY_SUITE("references", TEST(two_spellings_agree_to_1e_12), TEST(one_element_a_little_off_is_seen), TEST(another_scale_is_another_formula),
             TEST(masks_are_added_or_boolean), TEST(a_fully_masked_row_is_nan_in_both), TEST(a_sample_of_rows_can_be_asked_for),
-            TEST(what_is_missing_or_does_not_fit_is_said))
+            TEST(grouped_heads_share_their_keys), TEST(what_is_missing_or_does_not_fit_is_said))

@@ -9,6 +9,16 @@ int64_t sim_count(const assay_tensor *t) {
     for (uint32_t i = 0; i < t->rank; i++) n *= t->shape[i];
     return n;
 }
+
+int64_t sim_head_copies(const assay_tensor *q, const assay_tensor *k) {
+    uint32_t n = q->rank;
+    if (n < 2 || k->rank != n) return 0;
+    for (uint32_t i = 0; i + 3 < n; i++)
+        if (k->shape[i] != q->shape[i]) return 0;
+    if (n == 2) return 1;
+    int64_t heads = q->shape[n - 3], shared = k->shape[n - 3];
+    return shared > 0 && heads % shared == 0 ? heads / shared : 0;
+}
 bool sim_same_shape(const assay_tensor *a, const assay_tensor *b) {
     return a->rank == b->rank && memcmp(a->shape, b->shape, a->rank * sizeof a->shape[0]) == 0;
 }

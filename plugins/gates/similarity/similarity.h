@@ -78,6 +78,9 @@ typedef struct sim_pair {
 } sim_pair;
 bool sim_same_shape(const assay_tensor *a, const assay_tensor *b);
 int64_t sim_count(const assay_tensor *t);
+/* How many query heads share one head of `k` ([..., heads, tokens, width], heads of q a multiple of k's, the other leading axes
+ * equal): query group g goes with group g / copies. 0: the leading axes do not belong together. */
+int64_t sim_head_copies(const assay_tensor *q, const assay_tensor *k);
 /* Shapes must be equal. Release with sim_pair_close. */
 assay_status sim_pair_open(const sim *s, const assay_tensor *r, const assay_tensor *c, sim_pair *p, assay_error *err);
 void sim_pair_close(sim_pair *p);
