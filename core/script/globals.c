@@ -8,8 +8,8 @@
 
 static const char globals_key, hidden_key;       /* registry: the table of globals; in a read-only view: the table behind it */
 
-static const char *const allowed_base[] = { "assert", "error", "getmetatable", "ipairs", "next", "pcall", "rawequal", "rawget", "rawlen", "select",
-    "setmetatable", "tonumber", "tostring", "type", "_VERSION", NULL };
+static const char *const allowed_base[] = { "assert", "error", "getmetatable", "ipairs", "next", "rawequal", "rawget", "rawlen", "select",
+    "tonumber", "tostring", "type", "_VERSION", NULL };
 static const char *const allowed_table[] = { "concat", "insert", "move", "pack", "remove", "sort", "unpack", NULL };
 static const char *const allowed_string[] = { "byte", "char", "find", "format", "gmatch", "gsub", "len", "lower", "match", "pack", "packsize", "rep",
     "reverse", "sub", "unpack", "upper", NULL };
@@ -173,12 +173,28 @@ static int late_xpcall(lua_State *L) {
         lua_replace(L, 2);
         return lua_gettop(L) - 1;
     }
+    assay_sandbox_of(L)->library = NULL;         /* the error ended its call */
     lua_pushvalue(L, 2);
     lua_insert(L, 3);
     lua_call(L, 1, LUA_MULTRET);
     lua_pushboolean(L, 0);
     lua_replace(L, 2);
     return lua_gettop(L) - 1;
+}
+
+/* A finaliser runs where no count hook fires, so one that loops would run until the watchdog. */
+static int plain_setmetatable(lua_State *L) {
+    luaL_checktype(L, 1, LUA_TTABLE);
+    luaL_argexpected(L, lua_type(L, 2) == LUA_TNIL || lua_istable(L, 2), 2, "nil or table");
+    if (luaL_getmetafield(L, 1, "__metatable") != LUA_TNIL) return luaL_error(L, "cannot change a protected metatable");
+    lua_settop(L, 2);
+    if (lua_istable(L, 2)) {
+        lua_pushliteral(L, "__gc");
+        if (lua_rawget(L, 2) != LUA_TNIL) return fail_removed(L, "__gc", "a script has nothing to release; tensors and modules are freed by the host");
+        lua_settop(L, 2);
+    }
+    lua_setmetatable(L, 1);
+    return 1;
 }
 
 static int print_to_stderr(lua_State *L) {
@@ -211,6 +227,10 @@ void assay_lua_open_globals(lua_State *L) {
     keep_only(L, allowed_base);
     lua_pushcfunction(L, sorted_pairs);
     lua_setfield(L, -2, "pairs");
+    lua_pushcfunction(L, plain_setmetatable);
+    lua_setfield(L, -2, "setmetatable");
+    lua_pushcfunction(L, assay_lua_pcall);
+    lua_setfield(L, -2, "pcall");
     lua_pushcfunction(L, late_xpcall);
     lua_setfield(L, -2, "xpcall");
     lua_pushcfunction(L, print_to_stderr);
@@ -224,9 +244,11 @@ void assay_lua_open_globals(lua_State *L) {
     lua_getfield(L, -1, "sort");
     lua_setfield(L, LUA_REGISTRYINDEX, "assay.sort");
     keep_only(L, allowed_table);
+    assay_lua_watch_library(L, "table");
     add_library(L, "table");
     luaL_requiref(L, LUA_STRLIBNAME, luaopen_string, 0);
     keep_only(L, allowed_string);
+    assay_lua_watch_library(L, "string");
     lua_pushliteral(L, "");                      /* methods of strings come from the kept functions only */
     lua_newtable(L);
     lua_pushvalue(L, -3);

@@ -4,6 +4,7 @@
 #define ASSAY_SCRIPT_LUA_SANDBOX_H
 #include <lua.h>
 #include <lauxlib.h>
+#include <signal.h>
 #include <stdbool.h>
 #include "base/json.h"
 #include "assay/types.h"
@@ -13,10 +14,12 @@ typedef struct assay_sandbox {
     size_t used_bytes, max_bytes; bool memory_tripped;
     uint64_t tensor_bytes, max_tensor_bytes;
     uint64_t instructions, max_instructions; bool instructions_tripped;
-    double seconds;
+    double seconds, call_seconds;                /* of wall clock: the whole script, one call of a library function */
+    const char *volatile library;                /* the library function that runs, NULL: none; read by the watchdog */
+    volatile sig_atomic_t progress;              /* moves with every library call and count hook */
     char *root, *scripts_dir;                    /* the two roots of require: folder of the script, installed libraries (may be NULL) */
     char *script_path;                           /* as given; the chunk name of the script */
-    char watchdog_line[600];                     /* what the watchdog writes; prepared, because a handler may not format */
+    char watchdog_line[600], stuck_line[340], stuck_end[400];   /* what the watchdog writes; prepared, because a handler may not format */
     assay_json *files;                           /* [{name, path, sha256}] */
     assay_status status;                         /* code of the error being raised, when it is not ASSAY_E_INPUT */
     uint64_t seed, draws;                        /* math.random */
@@ -24,7 +27,7 @@ typedef struct assay_sandbox {
     void *owner;                                 /* the script or gate that this sandbox serves */
 } assay_sandbox;
 
-typedef struct assay_limits { uint64_t memory_bytes, tensor_bytes, instructions; double seconds; } assay_limits;   /* 0: default */
+typedef struct assay_limits { uint64_t memory_bytes, tensor_bytes, instructions; double seconds, call_seconds; } assay_limits;   /* 0: default */
 
 /* Opens a state with the allow-listed globals. `script_path` names the file that will be run (its folder is root 1). */
 assay_sandbox *assay_sandbox_open(const char *script_path, const char *scripts_dir, const assay_limits *limits, const char *cleanup);
@@ -54,6 +57,12 @@ void assay_lua_protect(lua_State *L, const char *name);
 void assay_lua_push_env(lua_State *L);
 /* Raises a Lua error with the given status; `where` is "file:line" or NULL for the caller's position. */
 int assay_lua_fail(lua_State *L, assay_status status, const char *where, const char *fmt, ...) ASSAY_PRINTF(4, 5);
+/* The watchdog (watchdog.c), between start and stop of the outermost call. */
+void assay_watchdog_start(assay_sandbox *s);
+void assay_watchdog_stop(assay_sandbox *s);
+/* Wraps every function of the library on top of the stack so that one call that never returns is stopped by name. */
+void assay_lua_watch_library(lua_State *L, const char *library);
+int assay_lua_pcall(lua_State *L);
 /* Pushes "file:line" of the Lua code that called the running C function. `logical`: library and script under the names of
  * `files` (these reach plans); otherwise as the chunk is called (these reach people). */
 void assay_lua_push_where(lua_State *L, bool logical);

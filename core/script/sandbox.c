@@ -1,14 +1,11 @@
-/* A sandboxed Lua state: byte ceiling in the allocator, instruction ceiling in a count hook, wall-clock watchdog, and the one
- * helper through which C calls Lua. The limits are for accidents; shared objects are trusted code. */
+/* A sandboxed Lua state: byte ceiling in the allocator, instruction ceiling in a count hook, and the one helper through
+ * which C calls Lua. The limits are for accidents; shared objects are trusted code. */
 #include "script/lua_sandbox.h"
 #include "base/fs.h"
 #include "base/names.h"
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/time.h>
-#include <unistd.h>
 
 enum { HOOK_EVERY = 10000 };                     /* VM instructions between two looks at the counter */
 
@@ -36,6 +33,7 @@ static void *bounded_alloc(void *ud, void *ptr, size_t osize, size_t nsize) {
 static void count_hook(lua_State *L, lua_Debug *ar) {
     (void)ar;
     assay_sandbox *s = assay_sandbox_of(L);
+    s->progress = s->progress + 1;
     s->instructions += s->instructions_tripped ? 1 : HOOK_EVERY;
     if (s->instructions < s->max_instructions) return;
     s->instructions_tripped = true;
@@ -44,42 +42,15 @@ static void count_hook(lua_State *L, lua_Debug *ar) {
                    (unsigned long long)s->max_instructions);
 }
 
-/* ---- watchdog: the hook never fires inside one C call (a bad pattern can run for minutes) */
-static const char *watchdog_text;
-static size_t watchdog_len;
-
-static void watchdog_fired(int sig) {
-    (void)sig;
-    ssize_t ignored = write(STDERR_FILENO, watchdog_text, watchdog_len);
-    (void)ignored;
-    _exit(3);
-}
-
-static void watchdog_start(assay_sandbox *s) {
-    watchdog_text = s->watchdog_line;
-    watchdog_len = strlen(s->watchdog_line);
-    struct sigaction sa;
-    memset(&sa, 0, sizeof sa);
-    sa.sa_handler = watchdog_fired;
-    sigaction(SIGALRM, &sa, NULL);
-    struct itimerval t = { { 0, 0 }, { (time_t)s->seconds, (suseconds_t)((s->seconds - (double)(time_t)s->seconds) * 1e6) } };
-    setitimer(ITIMER_REAL, &t, NULL);
-}
-
-static void watchdog_stop(void) {
-    struct itimerval off = { { 0, 0 }, { 0, 0 } };
-    setitimer(ITIMER_REAL, &off, NULL);
-    signal(SIGALRM, SIG_DFL);
-}
-
 /* ---- open and close */
 assay_sandbox *assay_sandbox_open(const char *script_path, const char *scripts_dir, const assay_limits *limits, const char *cleanup) {
     assay_sandbox *s = assay_xcalloc(1, sizeof *s);
-    assay_limits l = limits ? *limits : (assay_limits){ 0, 0, 0, 0 };
+    assay_limits l = limits ? *limits : (assay_limits){ .seconds = 0 };
     s->max_bytes = l.memory_bytes ? (size_t)l.memory_bytes : (size_t)256 << 20;
     s->max_tensor_bytes = l.tensor_bytes ? l.tensor_bytes : (uint64_t)4 << 30;
     s->max_instructions = l.instructions ? l.instructions : 2000000000u;
     s->seconds = l.seconds > 0 ? l.seconds : 120;
+    s->call_seconds = l.call_seconds > 0 ? l.call_seconds : 5;
     if (s->max_bytes < (size_t)2 << 20) s->max_bytes = (size_t)2 << 20;       /* the libraries alone need some */
     s->script_path = assay_xstrdup(script_path);
     s->root = assay_path_dir(script_path);
@@ -87,6 +58,9 @@ assay_sandbox *assay_sandbox_open(const char *script_path, const char *scripts_d
     s->files = assay_json_array();
     snprintf(s->watchdog_line, sizeof s->watchdog_line, "%.300s: the script was still running after %g s and was stopped%s%.200s\n",
              script_path, s->seconds, cleanup ? "; unfinished work is left in " : "", cleanup ? cleanup : "");
+    snprintf(s->stuck_line, sizeof s->stuck_line, "%.300s: one call of ", script_path);
+    snprintf(s->stuck_end, sizeof s->stuck_end, " did not return for %g s and the script was stopped (a pattern that backtracks, or a huge range?)%s%.200s\n",
+             s->call_seconds, cleanup ? "; unfinished work is left in " : "", cleanup ? cleanup : "");
     s->L = lua_newstate(bounded_alloc, s);
     if (!s->L) {
         assay_sandbox_close(s);
@@ -134,9 +108,9 @@ assay_status assay_lua_call(assay_sandbox *s, int nargs, int nresults, assay_err
     lua_pushcfunction(L, keep_message);
     lua_insert(L, base);
     bool outer = s->depth++ == 0;
-    if (outer) watchdog_start(s);
+    if (outer) assay_watchdog_start(s);
     int rc = lua_pcall(L, nargs, nresults, base);
-    if (outer) watchdog_stop();
+    if (outer) assay_watchdog_stop(s);
     s->depth--;
     lua_remove(L, base);
     if (rc == LUA_OK) {

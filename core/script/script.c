@@ -84,7 +84,7 @@ assay_status assay_script_open(const char *path, const assay_script_options *o, 
     s->weights = LUA_NOREF;
     assay_status st = take_settings(s, o, err);
     if (!st) {
-        assay_limits limits = { o->memory_bytes, o->tensor_bytes, o->instructions, o->seconds };
+        assay_limits limits = { o->memory_bytes, o->tensor_bytes, o->instructions, o->seconds, o->call_seconds };
         char *dir = assay_scripts_dir(o->scripts_dir);
         s->sb = assay_sandbox_open(path, dir, &limits, o->tripped_cleanup);
         free(dir);

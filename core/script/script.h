@@ -13,7 +13,7 @@ typedef struct assay_script_options {
     const char *prelude_dir;                     /* NULL: embedded */
     const char *const *set; size_t n_set;        /* "name=value" of --set */
     assay_registry *registry;                    /* gates known so far; Lua gates named by `use` are added to it */
-    uint64_t memory_bytes, tensor_bytes, instructions; double seconds;      /* 0: defaults (256 MiB, 4 GiB, 2e9, 120 s) */
+    uint64_t memory_bytes, tensor_bytes, instructions; double seconds, call_seconds;  /* 0: defaults (256 MiB, 4 GiB, 2e9, 120 s, 5 s) */
     bool mutants;                                /* hand over the experiment with the mutants of assay.mutants as arms */
     bool diagnose;                               /* with mutants: and with the gate that names the one nearest to the candidate */
     const char *tripped_cleanup;                 /* folder the watchdog's exit leaves behind (named in its line); may be NULL */
