@@ -45,7 +45,7 @@ static int run(const assay_args *a) {
 const assay_command assay_cmd_gate = {
     .name = "gate",
     .args = "NAME [role[:label]=path...]",
-    .summary = "judge one gate on files",
+    .summary = "judge one gate on files (its roles and parameters: assay gates NAME)",
     .opts = opts,
     .min_args = 1,
     .max_args = -1,

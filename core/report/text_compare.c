@@ -4,6 +4,7 @@
 #include "base/names.h"
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 static const char *str(const assay_json *j, const char *key) { return assay_json_string(j, key, ""); }
 
@@ -31,7 +32,7 @@ static void figure(const assay_json *group, const char *name, bool from_one, con
     assay_buf_printf(out, " %9s", text);
 }
 
-typedef struct tables { const char *const *hosts; const assay_json *const *receipts; size_t n, word; } tables;
+typedef struct tables { const char *const *hosts; const assay_json *const *receipts; size_t n, word; int arm_width; } tables;
 
 static const assay_json *word_of(const tables *t, size_t host) { return assay_json_at(assay_json_get(t->receipts[host], "compares"), t->word); }
 
@@ -56,7 +57,7 @@ static void arm_line(const tables *t, size_t host, const assay_json *row, assay_
     const assay_json *r = assay_json_get(row, "against_reference"), *f = assay_json_get(row, "against_first");
     const char *units = str(row, "compute_units");
     if (t->n > 1) assay_buf_printf(out, "  %-28s", t->hosts[host]);
-    assay_buf_printf(out, "  %-18s %-12s", str(row, "arm"), *units ? units : "-");
+    assay_buf_printf(out, "  %-*s %-12s", t->arm_width, str(row, "arm"), *units ? units : "-");
     placement(row, out);
     if (*str(row, "why")) {
         assay_buf_printf(out, " no output: %s\n", str(row, "why"));
@@ -72,12 +73,24 @@ static void arm_line(const tables *t, size_t host, const assay_json *row, assay_
     assay_buf_char(out, '\n');
 }
 
-static void head(const assay_json *compare, bool hosts, assay_buf *out) {
+/* Room for the longest name of an arm, so that the columns stand below each other. */
+static int arm_width(const tables *t) {
+    size_t width = 18;
+    for (size_t h = 0; h < t->n; h++) {
+        const assay_json *table = assay_json_get(word_of(t, h), "table");
+        for (size_t i = 0; i < assay_json_len(table); i++)
+            if (strlen(str(assay_json_at(table, i), "arm")) > width) width = strlen(str(assay_json_at(table, i), "arm"));
+    }
+    return (int)width;
+}
+
+static void head(const tables *t, assay_buf *out) {
+    const assay_json *compare = word_of(t, 0);
     const char *expect = str(compare, "expect");
     assay_buf_printf(out, "\narms side by side on %s%s%s\n", str(compare, "fixture"), assay_streq(expect, "any") ? "" : ", expected ",
                      assay_streq(expect, "any") ? "" : expect);
-    if (hosts) assay_buf_printf(out, "  %-28s", "host");
-    assay_buf_printf(out, "  %-18s %-12s %-18s %9s %9s %9s %9s %5s  %s\n", "arm", "asked for", "ops prefer", "1-cos", "max-abs", "PSNR dB", "SNR dB", "bits",
+    if (t->n > 1) assay_buf_printf(out, "  %-28s", "host");
+    assay_buf_printf(out, "  %-*s %-12s %-18s %9s %9s %9s %9s %5s  %s\n", t->arm_width, "arm", "asked for", "ops prefer", "1-cos", "max-abs", "PSNR dB", "SNR dB", "bits",
                      "against the first arm");
 }
 
@@ -91,7 +104,8 @@ static void answer(const tables *t, size_t host, bool color, assay_buf *out) {
 void assay_text_compares(const char *const *hosts, const assay_json *const *receipts, size_t n, bool color, assay_buf *out) {
     tables t = {.hosts = hosts, .receipts = receipts, .n = n};
     for (size_t words = n ? assay_json_len(assay_json_get(receipts[0], "compares")) : 0; t.word < words; t.word++) {
-        head(word_of(&t, 0), n > 1, out);
+        t.arm_width = arm_width(&t);
+        head(&t, out);
         for (size_t h = 0; h < n; h++) {
             const assay_json *table = assay_json_get(word_of(&t, h), "table");
             for (size_t k = 0; k < assay_json_len(table); k++) arm_line(&t, h, assay_json_at(table, k), out);

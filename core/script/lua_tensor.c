@@ -1,5 +1,6 @@
 /* Tensor userdata: properties, views and comparisons; memory counted against a ceiling of its own. */
 #include "script/lua_tensor.h"
+#include "script/lua_values.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -73,12 +74,14 @@ static int push_view(lua_State *L, int parent, const assay_tensor *view) {
 uint32_t assay_lua_check_shape(lua_State *L, int idx, const char *who, int64_t shape[ASSAY_RANK_MAX]) {
     idx = lua_absindex(L, idx);
     if (!lua_istable(L, idx)) assay_lua_fail(L, ASSAY_E_INPUT, NULL, "%s: expected a shape such as { 2, 30, 256 }, got %s", who, luaL_typename(L, idx));
+    char got[96];
     lua_Integer n = (lua_Integer)lua_rawlen(L, idx);
     if (n > ASSAY_RANK_MAX) assay_lua_fail(L, ASSAY_E_INPUT, NULL, "%s: a shape has at most %d axes", who, ASSAY_RANK_MAX);
     for (lua_Integer i = 1; i <= n; i++) {
         lua_rawgeti(L, idx, i);
         if (!lua_isinteger(L, -1) || lua_tointeger(L, -1) < 0)
-            assay_lua_fail(L, ASSAY_E_INPUT, NULL, "%s: axis %d of the shape is not a size", who, (int)i - 1);
+            assay_lua_fail(L, ASSAY_E_INPUT, NULL, "%s: axis %d of the shape is %s; a size is an integer, 0 or more", who, (int)i - 1,
+                           assay_lua_describe(L, -1, got, sizeof got));
         shape[i - 1] = lua_tointeger(L, -1);
         lua_pop(L, 1);
     }
