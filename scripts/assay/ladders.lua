@@ -111,6 +111,9 @@ local function judge(p, ev, finding)
       if not wide_enough(c, rung.dtype) or not wide_enough(r, rung.dtype) then
         return finding:invalid("rung_needs_" .. rung.dtype, ("%s compares %s with %s"):format(rung.name, c.dtype, r.dtype), rung.name)
       end
+      if not r:finite() or not (r:max_abs() > 0) then
+        return finding:invalid("reference_without_signal", rung.name .. ": the reference is not finite, or nothing but zeros: no dB is defined", rung.name)
+      end
       local figures = c:agreement(r)
       local band, value = place(rung, figures)
       local lost = before - figures.psnr_db

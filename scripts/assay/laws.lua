@@ -209,23 +209,39 @@ local function needs(p, _, req)
   end
 end
 
+-- Does the law's change leave these inputs as they are, so that two equal calls would be compared?
+local function without_change(law, c)
+  if not law.change or law.optional then return false end
+  local before = law.before and law.before(c) or {}
+  for part, t in pairs(law.change(c)) do
+    if not t:equals(before[part] or c[part]) then return false end
+  end
+  return true
+end
+
 -- Why a law cannot be asked of this fixture; nil when it can.
 local function not_applied(law, c)
   local axis = ({ batch = 1, heads = 2 })[law.needs]
   if axis and c.base.shape[axis] < 2 then return "there is one of the " .. law.needs .. " only" end
+  if without_change(law, c) then return "its change leaves these inputs as they are" end
 end
 
 local function judge_law(law, c, finding)
   local deviation, limit = law.breaks(c), allowed(law, c)
   finding:metric(("law:%s.deviation"):format(law.name), deviation, "tensor")
   finding:metric(("law:%s.allowed"):format(law.name), limit, "tensor")
-  if deviation <= limit then return nil end
+  if deviation <= limit and limit < math.huge then return nil end
   return ("off by %.4g, rounding explains %.4g"):format(deviation, limit)
 end
 
 local function judge(p, ev, finding)
   check_names(p)
   local c = { q = ev:tensor("query", "inputs"), k = ev:tensor("key", "inputs"), v = ev:tensor("value", "inputs") }
+  for role, t in pairs { query = c.q, key = c.k, value = c.v } do
+    if not t:finite() or role == "value" and not (t:max_abs() > 0) then
+      return finding:invalid("inputs_without_signal", ("the %s is not finite, or nothing but zeros: no law can fail on it"):format(role), role)
+    end
+  end
   local as_it_is, broken, held = ev:tensor("base", "as_it_is"), {}, 0
   for _, law in ipairs(chosen(p)) do
     c.base = law.before and ev:tensor("base", law.name) or as_it_is
@@ -239,6 +255,7 @@ local function judge(p, ev, finding)
   finding:metric("laws_held", held, "laws")
   for i = 2, #broken do finding:reason("law_broken", broken[i][1] .. ": " .. broken[i][2], broken[i][1]) end
   if #broken > 0 then return finding:kill("law_broken", broken[1][1] .. ": " .. broken[1][2], broken[1][1]) end
+  if not (as_it_is:max_abs() > 0) then return finding:inconclusive("output_without_signal", "the arm gives nothing but zeros, on which most laws hold") end
   if held == 0 then return finding:inconclusive("nothing_decided", "no law could be asked of this fixture") end
   return finding:pass()
 end

@@ -57,6 +57,9 @@ return gate_type {
   judge = function(p, ev, finding)
     local reference, candidate, names = ev:tensor("reference", "@reference"), ev:tensor "candidate", words(p.orders)
     if #names == 0 then return finding:invalid("no_orders", "orders names no order") end
+    if not reference:finite() or not (reference:max_abs() > 0) then
+      return finding:invalid("reference_without_signal", "the reference is not finite, or nothing but zeros: no rounding shows")
+    end
     local own = distance(candidate, reference)
     local list = ranked(candidate, ev, names)
     finding:metric("candidate.snr_db", own, "dB")

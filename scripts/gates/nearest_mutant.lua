@@ -21,6 +21,14 @@ local function farthest(ev)
   return worst
 end
 
+-- The first fixture whose reference shows nothing: not finite, zero, or empty.
+local function without_signal(ev)
+  for _, fixture in ipairs(ev:labels "candidate") do
+    local reference = ev:tensor("reference", fixture)
+    if not reference:finite() or not (reference:max_abs() > 0) then return fixture end
+  end
+end
+
 -- The mutants by how near they are to the candidate, nearest first. One that cannot be told from the reference here explains nothing.
 local function ranked(p, ev, at)
   local candidate, reference, list = ev:tensor("candidate", at.fixture), ev:tensor("reference", at.fixture), {}
@@ -50,10 +58,12 @@ return gate_type {
     end
     if ev:count "candidate" == 0 then return end
     local at = farthest(ev)
-    if not at or at.db >= p.close_db then return end
+    if not at or at.db >= p.close_db or without_signal(ev) then return end
     for _, name in ipairs(p.mutants) do req:output(name, { arm = name, fixture = at.fixture }) end
   end,
   judge = function(p, ev, finding)
+    local dark = without_signal(ev)
+    if dark then return finding:invalid("reference_without_signal", "the reference is not finite, or nothing but zeros: no distance is defined", dark) end
     local at = farthest(ev)
     if not at then return finding:inconclusive("not_finite", "the candidate is not finite: no distance to a mutant is defined") end
     finding:metric("snr_db", at.db, "dB")

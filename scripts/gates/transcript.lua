@@ -5,6 +5,7 @@ local function words_of(record, role)
   if type(record.words) ~= "table" then error(("%s: a transcript is an object with a list `words`"):format(role), 0) end
   for i, w in ipairs(record.words) do
     if type(w) ~= "table" or type(w.word) ~= "string" then error(("%s: word %d has no text `word`"):format(role, i), 0) end
+    if w.start ~= nil and type(w.start) ~= "number" then error(("%s: word %d has a `start` that is no number of seconds"):format(role, i), 0) end
   end
   return record.words
 end
@@ -97,7 +98,10 @@ return gate_type {
       return finding:kill("time_shift", ("a word starts %.0f ms from where the reference has it, %.0f are allowed"):format(r.shift * 1000, p.max_shift_ms))
     end
     if #reference < p.min_words then return finding:inconclusive("too_few_words", ("%d words; %d are needed"):format(#reference, p.min_words)) end
-    if r.timed == 0 then return finding:inconclusive("no_times", "no equal word has a time in both transcripts") end
+    local equal = #reference - r.substituted - r.deleted
+    if r.timed == 0 or 2 * r.timed < equal then
+      return finding:inconclusive("no_times", ("%d of %d equal words have a time in both transcripts; half of them must"):format(r.timed, equal))
+    end
     return finding:pass()
   end,
 }

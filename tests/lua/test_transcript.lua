@@ -53,6 +53,9 @@ function T.too_little_decides_nothing()
   local untimed = transcript()
   for _, w in ipairs(untimed.words) do w.start = nil end
   t.ok(judge(untimed).codes:find "no_times")
+  local once = transcript()                      -- one word with a time says nothing about the others
+  for i = 2, #once.words do once.words[i].start = nil end
+  t.ok(judge(once).codes:find "no_times")
   t.ok(judge({ words = { { word = "no" } } }).codes:find "wer_above_max")
   t.equal(t.judge("transcript", { wer_max = 1, max_shift_ms = 1, wer_above_control = 0 }, { reference = transcript() }).verdict, "not-measured")
 end

@@ -181,7 +181,9 @@ static assay_status judge_label(const sim *s, const sim_items *items, const char
     bool go_base, go = false, invalid;
     assay_status status = judge_state(s, st.ref_base, st.cand_base, &out, f, &go_base, err);
     if (status == ASSAY_OK) status = judge_state(s, st.ref, st.cand, &out, f, &go, err);
-    if (status == ASSAY_OK && go && go_base && sim_same_shape(&st.ref->tensor, &st.ref_base->tensor)) {
+    bool same = sim_same_shape(&st.ref->tensor, &st.ref_base->tensor);
+    if (!same) sim_add(&out, 0, SIM_INVALID, "states_differ_in_shape", label, "the reference has another shape in this state than at the base");
+    if (status == ASSAY_OK && go && go_base && same) {
         response d;
         noise(s, items, &st);
         status = response_open(s, &st, &d, err);

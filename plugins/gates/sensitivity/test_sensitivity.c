@@ -99,6 +99,15 @@ static void constant_along_an_axis_is_killed(void) {
     for (int i = 0; i < N; i++) c0[i] = c0[i % E], c1[i] = c1[i % E];
     expect(answer(), "kill", "constant_along_axis");
 }
+/* Outputs of two unlike calls: nothing was compared, so nothing passes. */
+static void a_base_of_another_shape_decides_nothing(void) {
+    static const int64_t other[] = {B, H, S / 2, E};
+    reset();
+    assay_evidence_set *ev = assay_evidence_new();
+    put(ev, "reference", "base", ASSAY_F64, 4, other, r0), put(ev, "candidate", "base", ASSAY_F16, 4, other, c0);
+    put(ev, "reference", "token", ASSAY_F64, 4, shape, r1), put(ev, "candidate", "token", ASSAY_F16, 4, shape, c1);
+    expect(judge("sensitivity", ev, PARAMS, NULL), "invalid", "states_differ_in_shape");
+}
 static void the_base_must_be_named(void) {
     assay_error err = {0};
     reset();
@@ -187,6 +196,6 @@ static void a_mask_turned_around_moves_the_other_way(void) {
 ASSAY_SUITE("sensitivity", TEST(the_same_response_passes), TEST(no_response_is_killed), TEST(another_direction_or_size_is_killed),
             TEST(one_head_that_stays_is_killed), TEST(rows_that_must_stay_stay),
             TEST(a_reference_that_does_not_move_is_no_fixture), TEST(nan_in_either_state_is_killed),
-            TEST(constant_along_an_axis_is_killed), TEST(the_base_must_be_named), TEST(a_run_is_asked_for_both_states),
+            TEST(constant_along_an_axis_is_killed), TEST(a_base_of_another_shape_decides_nothing), TEST(the_base_must_be_named), TEST(a_run_is_asked_for_both_states),
             TEST(several_tokens_are_states_of_their_own), TEST(a_stacked_repeat_tells_the_noise),
             TEST(a_mask_turned_around_moves_the_other_way))
