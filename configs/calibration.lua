@@ -51,7 +51,7 @@ return experiment {
   mutants = { "prek", "split", "zero_output", "constant_output", "uniform_attention", "heads_swapped", "batch_swapped", "scale_twice", "scale_missing",
               "scale_3_percent_off", "q_k_swapped", "k_v_swapped", "softmax_over_queries", "layout_misread", "output_doubled", "output_2_percent_high",
               "tail_tile_zero", "one_row_zero", "one_head_zero", "half_of_heads_zero", "heads_rotated", "scale_of_model_width", "v_of_other_batch",
-              "q_bias_dropped" },
+              "q_bias_dropped", "heads_split_as_columns", "channels_first_misread" },
 
   weights { recipe = seeded and cal.weights(opt.gain) or fx.wset(MODEL, opt.gain), provenance = "synthetic" },
   reference { arm = "explicit", precision = "fp64", cut = "qkv" },
