@@ -1,5 +1,8 @@
 /* The parity gate, rule by rule: a tensor that keeps the rule and one that breaks it; and the defects of published helpers. */
 #include "unit/gate_pair.h"
+#include "metrics/metrics.h"
+#include "plugin/registry.h"
+#include <stddef.h>
 
 enum { B = 2, H = 3, S = 40, E = 16, N = B * H * S * E };
 static const int64_t shape[] = {B, H, S, E};
@@ -388,6 +391,27 @@ static void published_nan_is_killed_not_skipped(void) {
     expect(alone("{\"preset\":\"none\",\"cosine_min\":-1}"), "kill", "nonfinite_output");
 }
 
+/* A host of an earlier minor offers a shorter table: the gate reads no byte beyond it. */
+static uint32_t table_bytes;
+static const void *shorter_metrics(void *ctx, const char *name) {
+    static assay_metrics_1 m;
+    (void)ctx;
+    m = *assay_metrics_iface();
+    m.struct_size = table_bytes;
+    return strcmp(name, ASSAY_METRICS_1) == 0 ? &m : NULL;
+}
+static void an_older_host_is_refused(void) {
+    const assay_gate_type *type = assay_registry_gate(gates_loaded("parity"), "parity", NULL);
+    assay_host host = *assay_host_table();
+    assay_error err = {0};
+    void *self = NULL;
+    CU_ASSERT_PTR_NOT_NULL_FATAL(type);
+    host.get = shorter_metrics;
+    table_bytes = offsetof(assay_metrics_1, further);
+    CU_ASSERT_EQUAL(type->create(type, &host, NULL, &self, &err), ASSAY_E_UNSUPPORTED);
+    CU_ASSERT_PTR_NOT_NULL(strstr(err.message, "older than this gate"));
+}
+
 ASSAY_SUITE("parity", TEST(a_rounded_reference_passes_every_rule), TEST(rule_0_nothing_is_broadcast),
             TEST(rule_1_a_broken_reference_is_invalid), TEST(rule_2_nan_fails_and_nothing_else_is_computed),
             TEST(rule_3_a_flat_fixture_has_no_power), TEST(rule_4_dead_outputs),
@@ -399,4 +423,4 @@ ASSAY_SUITE("parity", TEST(a_rounded_reference_passes_every_rule), TEST(rule_0_n
             TEST(labels_are_judged_one_by_one), TEST(diagnoses_stand_beside_the_deciding_code),
             TEST(what_would_have_passed_is_stamped_post_hoc), TEST(padded_tokens_take_no_part), TEST(missing_evidence_is_not_measured), TEST(axes_that_do_not_exist_are_errors),
             TEST(letters_of_the_calibration_preset), TEST(published_zeros_against_zeros_is_no_pass),
-            TEST(published_identical_passes_whatever_the_peak), TEST(published_nan_is_killed_not_skipped))
+            TEST(published_identical_passes_whatever_the_peak), TEST(published_nan_is_killed_not_skipped), TEST(an_older_host_is_refused))

@@ -14,8 +14,8 @@ assay_status sim_create(const assay_host *host, const assay_params *given, void 
 }
 
 assay_status sim_create_plain(const assay_host *host, const assay_params *given, void **self, assay_error *err) {
-    const assay_metrics_1 *m = host->get(host->ctx, ASSAY_METRICS_1);
-    if (!m) return sim_fail(err, ASSAY_E_UNSUPPORTED, "the host has no interface %s", ASSAY_METRICS_1);
+    const assay_metrics_1 *m = sim_metrics(host, err);
+    if (!m) return ASSAY_E_UNSUPPORTED;
     sim *s = calloc(1, sizeof *s);
     if (!s) return sim_fail(err, ASSAY_E_NOMEM, "no memory for the gate");
     *s = (sim){.host = host, .params = given, .m = m};

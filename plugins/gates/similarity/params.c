@@ -118,11 +118,20 @@ static void read_axes(sim *s) {
     s->repeat_axis = axis(s, "repeat_axis");
 }
 
+const assay_metrics_1 *sim_metrics(const assay_host *host, assay_error *err) {
+    const assay_metrics_1 *m = host->get(host->ctx, ASSAY_METRICS_1);
+    if (!m)
+        sim_fail(err, ASSAY_E_UNSUPPORTED, "the host has no interface %s", ASSAY_METRICS_1);
+    else if (m->struct_size < sizeof *m)
+        sim_fail(err, ASSAY_E_UNSUPPORTED, "the host's %s is older than this gate: %u bytes, %zu are wanted", ASSAY_METRICS_1, m->struct_size, sizeof *m);
+    return m && m->struct_size >= sizeof *m ? m : NULL;
+}
+
 assay_status sim_open(sim *s, const assay_host *host, const assay_params *params, assay_error *err) {
     static const char *const presets[] = {"default", "report", "calibration-4", "none"};
     *s = (sim){.host = host, .params = params, .given = {-1, -1, -1, -1}, .step_axis = -1, .repeat_axis = -1};
-    s->m = host->get(host->ctx, ASSAY_METRICS_1);
-    if (!s->m) return sim_fail(err, ASSAY_E_UNSUPPORTED, "the host has no interface %s", ASSAY_METRICS_1);
+    s->m = sim_metrics(host, err);
+    if (!s->m) return ASSAY_E_UNSUPPORTED;
     const char *preset = sim_param_text(s, "preset", 0);
     for (int i = 0; i < 4; i++)
         if (strcmp(preset, presets[i]) == 0) s->preset = i;

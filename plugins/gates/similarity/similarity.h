@@ -33,6 +33,8 @@ assay_status sim_axes(const sim *s, uint32_t rank, assay_axes *out, assay_error 
 assay_tensor sim_valid(const sim *s, const assay_tensor *t);
 const char *sim_param_text(const sim *s, const char *name, uint32_t i);      /* "" when not given */
 double sim_param_number(const sim *s, const char *name, double otherwise);
+/* The host's metrics; NULL and an error where it has none, or an older table than this gate reads. */
+const assay_metrics_1 *sim_metrics(const assay_host *host, assay_error *err);
 assay_status sim_fail(assay_error *err, assay_status code, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 
 #define SIM_NUMBER(name, unit, lo, hi, help) { name, "", 0, unit, help, lo, hi, ASSAY_T_NUMBER, 0 }
