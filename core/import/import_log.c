@@ -36,7 +36,10 @@ static double line_of(const char *text, const char *at) {
 }
 
 static assay_status read_log(const assay_foreign *in, assay_json *record, assay_error *err) {
-    (void)err;
+    size_t text_bytes = strlen(in->text);
+    if (text_bytes != in->len) /* what stands behind it was not looked at, and could be the failure */
+        return assay_fail(err, ASSAY_E_INPUT, "%s: byte %zu is NUL: a damaged log says nothing about what it does not show; save it as text",
+                          in->what, text_bytes);
     assay_json_set_string(record, "schema", "compiler-log/1");
     assay_json *found = assay_json_set(record, "markers", assay_json_array());
     bool failed = false;

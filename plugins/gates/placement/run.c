@@ -34,10 +34,10 @@ static bool is_ne(const char *name) {
 /* Regions on the Neural Engine; NaN when the record does not say. */
 static double ne_regions(const cJSON *doc) {
     const cJSON *regions = cJSON_GetObjectItemCaseSensitive(cJSON_GetObjectItemCaseSensitive(doc, "artifact"), "regions");
-    if (!cJSON_IsObject(regions)) return NAN;
+    if (!cJSON_IsObject(regions) || !regions->child) return NAN;
     double n = 0;
     for (const cJSON *e = regions->child; e; e = e->next)
-        if (is_ne(e->string) && cJSON_IsNumber(e)) n += e->valuedouble;
+        if (is_ne(e->string)) n += cJSON_IsNumber(e) ? e->valuedouble : NAN;
     return n;
 }
 

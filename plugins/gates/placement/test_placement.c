@@ -182,6 +182,9 @@ static void exit_code_zero_proves_nothing(void) {
     expect(run("{\"exit_code\":0,\"signal\":null,\"artifact\":{\"regions\":{\"ANE\":0,\"GPU\":3}}}", ""),
            "kill op_of_interest_not_on_ne");
     expect(run("{\"exit_code\":0,\"signal\":null,\"artifact\":{\"regions\":{\"ANE\":2}}}", NULL), "inconclusive no_device_usage");
+    /* A count that is not there is not zero. */
+    expect(run("{\"exit_code\":0,\"signal\":null,\"artifact\":{\"regions\":{}}}", NULL), "inconclusive no_device_usage");
+    expect(run("{\"exit_code\":0,\"signal\":null,\"artifact\":{\"regions\":{\"ANE\":null,\"GPU\":3}}}", NULL), "inconclusive no_device_usage");
 }
 
 static void M45_a_crashed_probe_is_invalid(void) {
