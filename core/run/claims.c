@@ -32,8 +32,19 @@ static bool has_code(const assay_json *reasons, const char *code) {
     return false;
 }
 
-/* A gate that was given the tensor of a must_fail arm and does not say that it lacks power has rejected it. */
+/* Does the gate say `must_fail_alive` of this arm? `where` is the arm, behind the fixture if there is one. */
+static bool lets_live(const assay_json *reasons, const char *arm) {
+    for (const assay_json *r = assay_json_first(reasons); r; r = assay_json_next(r)) {
+        const char *where = assay_json_string(r, "where", "");
+        size_t n = strlen(where), m = strlen(arm);
+        if (is(r, "code", "must_fail_alive") && assay_ends_with(where, arm) && (n == m || where[n - m - 1] == ' ')) return true;
+    }
+    return false;
+}
+
+/* A gate that was given the tensor of a must_fail arm and says neither that it lacks power nor that it let the arm live has rejected it. */
 static bool rejects(const assay_json *row, const assay_json *asked, const char *arm) {
+    if (lets_live(assay_json_get(row, "reasons"), arm)) return false;
     if (is(row, "printed", "not-measured") || has_code(assay_json_get(assay_json_get(row, "validity"), "reasons"), "gate_has_no_power")) return false;
     for (size_t k = 0; k < assay_json_len(asked); k++) {
         const assay_json *a = assay_json_at(asked, k);

@@ -11,20 +11,25 @@ static assay_status needs(void *self, const assay_evidence *so_far, const assay_
     return sim_ask_fixtures(self, req, err);
 }
 
-/* At least one must_fail arm has to be found dead, or this gate shows nothing. */
+static bool is_dead(const sim_label *l, const sim_named *arm) {
+    sim_pair q;
+    sim_report out = {0};
+    if (!sim_same_shape(&l->pair.r, &arm->t) || sim_pair_open(l->s, &l->pair.r, &arm->t, &q, NULL) != ASSAY_OK) return false;
+    sim_rule_finite_cand(&q, &out);
+    if (!out.n) sim_rule_dead(&q, &out);
+    bool dead = out.n > 0;
+    sim_report_free(&out);
+    sim_pair_close(&q);
+    return dead;
+}
+
+/* At least one must_fail arm has to be found dead, or this gate shows nothing; those that are not are left to other gates. */
 static void power(sim_label *l) {
     bool found = l->n_must_fail == 0;
-    for (size_t i = 0; i < l->n_must_fail && !found; i++) {
-        sim_pair q;
-        sim_report out = {0};
-        if (!sim_same_shape(&l->pair.r, &l->must_fail[i].t) ||
-            sim_pair_open(l->s, &l->pair.r, &l->must_fail[i].t, &q, NULL) != ASSAY_OK)
-            continue;
-        sim_rule_finite_cand(&q, &out);
-        if (!out.n) sim_rule_dead(&q, &out);
-        found = out.n > 0;
-        sim_report_free(&out);
-        sim_pair_close(&q);
+    for (size_t i = 0; i < l->n_must_fail; i++) {
+        if (is_dead(l, &l->must_fail[i])) found = true;
+        else
+            sim_add(&l->report, 5, SIM_DIAGNOSIS, "must_fail_alive", l->must_fail[i].arm, "this must_fail arm is not dead: another gate has to reject it");
     }
     sim_line_add(&l->report, "5", l->n_must_fail > 0, "no must_fail tensor");
     if (!found)

@@ -57,6 +57,9 @@ static void must_fail_has_to_be_found_dead(void) {
     ev = labelled("", r, c);
     put(ev, "must_fail", "", ASSAY_F16, 4, shape, r);
     expect(judge("dead_path", ev, PARAMS, NULL), "invalid", "gate_has_no_power");
+    ev = labelled("", r, c);
+    put(ev, "must_fail", "", ASSAY_F16, 4, shape, r);
+    expect(judge("dead_path", ev, PARAMS, NULL), "invalid", "must_fail_alive");
 }
 static void a_zero_reference_is_no_fixture(void) {
     static double zero[N];
