@@ -6,6 +6,7 @@ local opt = options {
   of = { "string", default = "gelu", help = "gelu, silu or tanh: the function that is meant" },
   std = { "number", default = 1, help = "standard deviation of the input, or of the pre-activation" },
   steps = { "string", default = "exact", help = "exact, or fp16: every step rounded, on inputs in fp16" },
+  spread = { "integer", default = 0, help = "pointwise: 4, 10 or 50 takes uniform numbers up to there instead of normal ones" },
   label = { "string", default = "a/n", help = "which normal numbers" },
 }
 
@@ -61,6 +62,19 @@ local function mlp(name)
   end
 end
 
+-- Numbers between -spread and spread: the counter generator of the fixtures, 24 bits each.
+local function uniform(spread)
+  local seed = ({ [4] = 11, [10] = 12, [50] = 13 })[spread] or error("spread = 4, 10 or 50", 0)
+  local list = {}
+  for i = 1, 400000 do
+    local z = seed + i * 0x9E3779B97F4A7C15
+    z = (z ~ z >> 30) * 0xBF58476D1CE4E5B9
+    z = (z ~ z >> 27) * 0x94D049BB133111EB
+    list[i] = ((z ~ z >> 31) >> 40) * 2.0 ^ -24 * (2 * spread) - spread
+  end
+  return assay.tensor(list, { shape = { 400, 1000 }, dtype = precision })
+end
+
 local build = opt.form == "pointwise" and pointwise or mlp
 local arms, rows = {}, { "meant", fixture = "normal", expect = "any" }
 for n, name in ipairs(fp16 and rounded[meant] or exact[opt.form][meant]) do
@@ -68,7 +82,8 @@ for n, name in ipairs(fp16 and rounded[meant] or exact[opt.form][meant]) do
   rows[n + 1] = name
 end
 
-local x = opt.form == "pointwise" and normal(opt.label, opt.std, 400, 1000) or normal("a/x", 1, 256, 512)
+if opt.spread ~= 0 and opt.form ~= "pointwise" then error("spread is for form = pointwise", 0) end
+local x = opt.spread ~= 0 and uniform(opt.spread) or opt.form == "pointwise" and normal(opt.label, opt.std, 400, 1000) or normal("a/x", 1, 256, 512)
 
 return experiment {
   name = "calibration-activations", opset = "iOS18", precision = precision, stop = "never",
