@@ -57,6 +57,35 @@ void assay_mem_expect(void *p, size_t n) {
 #endif
 }
 
+enum { LARGE_PAGE = 2 << 20 };
+static size_t mapped_bytes(size_t n) { return (n + LARGE_PAGE - 1) / LARGE_PAGE * LARGE_PAGE; }
+
+void *assay_mem_map(size_t n) {
+    if (n == 0 || n > SIZE_MAX / 2) return NULL;
+    const size_t bytes = mapped_bytes(n);
+    char *all = mmap(NULL, bytes + LARGE_PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (all == MAP_FAILED) return NULL;
+    const size_t before = (LARGE_PAGE - (uintptr_t)all % LARGE_PAGE) % LARGE_PAGE;
+    if (before) munmap(all, before);
+    munmap(all + before + bytes, LARGE_PAGE - before);
+    assay_mem_expect(all + before, bytes);
+    return all + before;
+}
+
+void assay_mem_unmap(void *p, size_t n) {
+    if (p) munmap(p, mapped_bytes(n));
+}
+
+void *assay_mem_spare(assay_spare use, size_t n) {
+    static _Thread_local struct { void *p; size_t n; } kept[ASSAY_SPARE_COUNT];
+    if (kept[use].n >= n && kept[use].p) return kept[use].p;
+    free(kept[use].p);
+    kept[use].n = (n + 63) / 64 * 64;
+    if (posix_memalign(&kept[use].p, 64, kept[use].n ? kept[use].n : 64) != 0) out_of_memory(n);
+    assay_mem_expect(kept[use].p, kept[use].n);
+    return kept[use].p;
+}
+
 /* ---- arena ---- */
 
 /* Blocks double up to ARENA_LARGE, and large ones are asked of the system in one go: page faults one by one cost more. */

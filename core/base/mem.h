@@ -18,6 +18,16 @@ char *assay_xprintf(const char *fmt, ...) ASSAY_PRINTF(1, 2);
  * machine, page faults otherwise cost a third of an executor run). Changes nothing but speed; small n: nothing. */
 void assay_mem_expect(void *p, size_t n);
 
+/* A block of its own pages for data of megabytes, at the start of a large page where there are such: two blocks of one size lie
+ * alike, so that two equal programs run alike. Contents undefined; NULL when memory is out. Give it back with the same n. */
+void *assay_mem_map(size_t n);
+void assay_mem_unmap(void *p, size_t n);
+
+/* Memory of this thread that is kept between calls, for what a kernel needs while it runs: 64-byte aligned, contents undefined,
+ * good until the thread asks for the same use again. */
+typedef enum assay_spare { ASSAY_SPARE_GEMM, ASSAY_SPARE_ATTENTION, ASSAY_SPARE_COUNT } assay_spare;
+void *assay_mem_spare(assay_spare use, size_t n);
+
 /* Arena: everything made in it lives until assay_arena_free. Not thread safe. */
 typedef struct assay_arena assay_arena;
 assay_arena *assay_arena_new(void);

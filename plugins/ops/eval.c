@@ -11,14 +11,14 @@
 void assay_slot_clear(assay_slot *s) {
     if (s->ref && --s->ref->users == 0) {
         assay_tensor_free(&s->ref->own);
-        free(s->ref);
+        assay_pool_put(s->ref);
     }
     memset(s, 0, sizeof *s);
 }
 
-void assay_slot_own(assay_slot *s, assay_own_tensor *own) {
+void assay_slot_own(assay_pool *p, assay_slot *s, assay_own_tensor *own) {
     assay_slot_clear(s);
-    s->ref = assay_xcalloc(1, sizeof *s->ref);
+    s->ref = assay_pool_node(p, sizeof *s->ref);
     s->ref->own = *own;
     s->ref->users = 1;
     s->t = own->t;
@@ -37,12 +37,12 @@ void assay_scratch_free(assay_scratch *s) {
         assay_scratch_block *b = s->last;
         s->last = b->before;
         assay_tensor_free(&b->own);
-        free(b);
+        assay_pool_put(b);
     }
 }
 
 static assay_own_tensor *scratch_tensor(assay_eval *ev) {
-    assay_scratch_block *b = assay_xcalloc(1, sizeof *b);
+    assay_scratch_block *b = assay_pool_node(ev->pool, sizeof *b);
     b->before = ev->scratch->last;
     ev->scratch->last = b;
     return &b->own;
@@ -103,7 +103,7 @@ assay_tensor *assay_eval_out(assay_eval *ev, uint32_t i, assay_error *err) {
         const assay_mil_type *t = ev->out_types[i];
         assay_own_tensor own;
         if (assay_pool_take(ev->pool, ev->out_dtypes[i], t->rank, t->dims, &own, err) != ASSAY_OK) return NULL;
-        assay_slot_own(s, &own);
+        assay_slot_own(ev->pool, s, &own);
     }
     return &s->t;
 }
@@ -137,7 +137,7 @@ assay_status assay_eval_share(assay_eval *ev, uint32_t i, const assay_tensor *in
 assay_status assay_eval_adopt(assay_eval *ev, uint32_t i, assay_own_tensor *own, assay_error *err) {
     ASSAY_TRY(same_count(ev, i, &own->t, err));
     if (own->t.dtype == ev->out_dtypes[i] && assay_tensor_is_contiguous(&own->t)) {
-        assay_slot_own(&ev->outs[i], own);
+        assay_slot_own(ev->pool, &ev->outs[i], own);
         return ASSAY_OK;
     }
     assay_tensor *out = assay_eval_out(ev, i, err);

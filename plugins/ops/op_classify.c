@@ -47,13 +47,13 @@ static assay_status eval(assay_eval *ev, assay_error *err) {
     assay_tensor_read(x, ASSAY_F64, v);
     for (int64_t i = 1; i < n; i++)
         if (v[i] > v[best]) best = i; /* the first of equals, as argmax has it */
-    assay_slot_own(&ev->outs[1], &values);
+    assay_slot_own(ev->pool, &ev->outs[1], &values);
     ASSAY_TRY(assay_tensor_new(ASSAY_I64, 0, NULL, &label, err));
     double number = (double)best;
     if (classes->kind == ASSAY_CONST_ITEMS && (uint64_t)best < classes->n_items)
         assay_const_scalar(classes->items[best], &number);
     *(int64_t *)label.t.data = (int64_t)number;
-    assay_slot_own(&ev->outs[0], &label);
+    assay_slot_own(ev->pool, &ev->outs[0], &label);
     return ASSAY_OK;
 }
 

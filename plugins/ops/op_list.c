@@ -126,7 +126,7 @@ static assay_status eval_make(assay_eval *ev, assay_error *err) {
         return assay_op_fail(err, ev->op, "init_length %lld: 0 to %d is held", (long long)shape[0], LENGTH_MAX);
     for (uint32_t i = 0; i < e->rank; i++) shape[i + 1] = e->dims[i] < 0 ? 0 : e->dims[i];
     ASSAY_TRY(assay_tensor_new(ev->out_dtypes[0], e->rank + 1, shape, &own, err));
-    assay_slot_own(&ev->outs[0], &own);
+    assay_slot_own(ev->pool, &ev->outs[0], &own);
     return ASSAY_OK;
 }
 
@@ -178,7 +178,7 @@ static assay_status eval_put(assay_eval *ev, const char *key, assay_error *err) 
         if (index_at(ev, at, i, ls->shape[0], &to, err) == ASSAY_OK)
             memcpy((char *)own.t.data + to * bytes, (const char *)value->data + i * bytes, (size_t)bytes);
     }
-    assay_slot_own(&ev->outs[0], &own);
+    assay_slot_own(ev->pool, &ev->outs[0], &own);
     return ASSAY_OK;
 }
 static assay_status eval_write(assay_eval *ev, assay_error *err) { return eval_put(ev, "index", err); }

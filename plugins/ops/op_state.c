@@ -42,7 +42,7 @@ static assay_status eval_write(assay_eval *ev, assay_error *err) {
     if (!state || !data) return assay_op_fail(err, ev->op, "the state or its data has no value");
     assay_own_tensor copy;
     ASSAY_TRY(assay_tensor_copy(data, ev->slots[state->id].t.dtype, &copy, err));
-    assay_slot_own(&ev->slots[state->id], &copy);
+    assay_slot_own(ev->pool, &ev->slots[state->id], &copy);
     return ASSAY_OK;
 }
 

@@ -2,6 +2,7 @@
 #ifndef ASSAY_OPS_SLOTS_H
 #define ASSAY_OPS_SLOTS_H
 #include "ops/eval.h"
+#include "ops/pool.h"
 
 typedef struct assay_ref { assay_own_tensor own; uint32_t users; } assay_ref;
 typedef struct assay_slot { assay_tensor t; assay_ref *ref; } assay_slot;    /* t.dtype 0: no value */
@@ -9,7 +10,7 @@ typedef struct assay_scratch_block { struct assay_scratch_block *before; assay_o
 typedef struct assay_scratch { assay_scratch_block *last; } assay_scratch;
 
 void assay_slot_clear(assay_slot *s);                                /* drops this user; the last one frees */
-void assay_slot_own(assay_slot *s, assay_own_tensor *own);           /* takes the memory over, empties `own` */
+void assay_slot_own(assay_pool *p, assay_slot *s, assay_own_tensor *own);  /* takes the memory over, empties `own` */
 void assay_slot_share(assay_slot *s, const assay_slot *from);
 void assay_scratch_free(assay_scratch *s);
 void assay_canonical_nan(const assay_tensor *t);                     /* NaNs of a contiguous fp32 or float64 tensor */

@@ -11,10 +11,10 @@ burner=
 trap '[ -z "$burner" ] || kill "$burner" 2>/dev/null || true; rm -rf "$out"' EXIT
 host=bench
 
-# measure NAME SEED EXTRA BLOCKS: one run (0 blocks: as many as the pilot plans); its line is verdict, codes, gain in ms and per cent of the level, interval, blocks.
+# measure NAME SEED EXTRA BLOCKS [RESOLVE_MS]: one run (0 blocks: as many as the pilot plans to find RESOLVE_MS, or 1 % of the level).
 measure() {
     "$build/bin/assay" run -q "$here/latency.lua" --out "$out/$1" --host $host --threads 1 --set "tokens=$tokens" --set "width=$width" \
-        --set "seed=$2" --set "extra=$3" --set "blocks=$4" --set "processes=$processes" >/dev/null 2>"$out/err" || case $? in 1 | 4 | 5) ;; *) cat "$out/err" >&2; exit 3 ;; esac
+        --set "seed=$2" --set "extra=$3" --set "blocks=$4" --set "processes=$processes" --set "resolve=${5:-0}" >/dev/null 2>"$out/err" || case $? in 1 | 4 | 5) ;; *) cat "$out/err" >&2; exit 3 ;; esac
 }
 line() {
     awk -v name="$1" -v load="$(cut -d' ' -f1 /proc/loadavg 2>/dev/null || echo -)" '
@@ -54,14 +54,16 @@ for i in $(seq "$first" $((first + repeats - 1))); do
 done
 echo "not different: $((repeats - differ)) of $repeats"
 
-# How much one planted operation costs, then as many of them as make 3 %.
-measure calibrate 1 20 "$blocks"
+# How much one planted operation costs, then as many of them as make 3 %; the pilot plans the run for exactly what is planted.
+many=50
+measure calibrate 1 $many "$blocks"
 judge calibrate | tee "$out/last"
-extra=$(sed 's/.*(\([-+0-9.]*\) %).*/\1/' "$out/last" | awk '{ n = -$1 > 0 ? int(3 / (-$1 / 20) + 0.5) : 20; print n < 1 ? 1 : n }')
-echo "planted: $extra operations, as near to 3 % as whole operations come; the pilot plans the blocks for 1 %"
-for i in 1 2 3; do measure "planted$i" "$((100 + i))" "$extra" 0; judge "planted$i"; done
+read -r extra resolve < <(sed 's/.*gain \([-+0-9.]*\) ms (\([-+0-9.]*\) %).*/\1 \2/' "$out/last" |
+    awk -v many=$many '{ n = $2 < 0 ? int(3 / (-$2 / many) + 0.5) : many; if (n < 1) n = 1; printf "%d %.4f\n", n, $1 < 0 ? -$1 / many * n : 0 }')
+echo "planted: $extra operations, $resolve ms, as near to 3 % as whole operations come; the pilot plans the blocks for it"
+for i in $(seq "$first" $((first + 2))); do measure "planted$i" "$((100 + i))" "$extra" 0 "$resolve"; judge "planted$i"; done
 echo "with a load on the other core during the second half"
-for i in 1 2; do
+for i in "$first" $((first + 1)); do
     for n in 0 "$extra"; do
         measure "load$n-$i" "$((200 + i))" "$n" "$blocks" &
         load_later "load$n-$i" $!

@@ -88,15 +88,15 @@ static assay_status set_input(assay_exec *e, const assay_mil_value *v, const ass
     assay_tensor t = *given;
     t.rank = v->type->rank;
     assay_own_tensor as_declared, as_held;
-    ASSAY_TRY(assay_tensor_copy(&t, declared, &as_declared, err));
+    ASSAY_TRY(assay_pool_copy(e->pool, &t, declared, &as_declared, err));
     assay_canonical_nan(&as_declared.t);
     if (held != declared) {
-        assay_status s = assay_tensor_copy(&as_declared.t, held, &as_held, err);
+        assay_status s = assay_pool_copy(e->pool, &as_declared.t, held, &as_held, err);
         assay_tensor_free(&as_declared);
         if (s != ASSAY_OK) return s;
         as_declared = as_held;
     }
-    assay_slot_own(&e->slots[v->id], &as_declared);
+    assay_slot_own(e->pool, &e->slots[v->id], &as_declared);
     if (e->o.observe) e->o.observe(e->o.observe_ctx, NULL, v, &e->slots[v->id].t);
     return ASSAY_OK;
 }
@@ -144,13 +144,18 @@ static assay_status set_inputs(assay_exec *e, const assay_named_tensor *in, uint
     return ASSAY_OK;
 }
 
+static bool has_states(const assay_exec *e) {
+    for (uint32_t i = 0; i < e->f->n_inputs; i++)
+        if (is_state(e->f->inputs[i])) return true;
+    return false;
+}
+
 assay_status assay_exec_run_state(assay_exec *e, const assay_named_tensor *in, uint32_t n_in, assay_exec_state *state, assay_error *err) {
     assay_exec_state *zeros = NULL;
     clear_slots(e);
-    e->run_types = assay_program_new(e->p->spec_version);
     assay_status s = set_inputs(e, in, n_in, err);
-    if (s == ASSAY_OK && !state) s = assay_exec_state_new(e, &zeros, err);
-    if (s == ASSAY_OK) s = assay_exec_states_in(e, state ? state : zeros, err);
+    if (s == ASSAY_OK && !state && has_states(e)) s = assay_exec_state_new(e, &zeros, err);
+    if (s == ASSAY_OK && (state || zeros)) s = assay_exec_states_in(e, state ? state : zeros, err);
     if (s == ASSAY_OK) s = assay_exec_run_block(e, e->body, err);
     if (s == ASSAY_OK && state) assay_exec_states_out(e, state);
     assay_exec_state_free(zeros);

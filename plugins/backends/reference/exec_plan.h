@@ -10,6 +10,7 @@ typedef struct assay_exec_step {
     const assay_mil_op *op; const assay_op_def *def;
     bool fixed;                                  /* all sizes and parameters are known before the run */
     const assay_mil_type **types;                /* of the outputs; of a fixed step: inferred at open */
+    assay_slot *outs; int32_t *held;             /* the outputs while the op runs, and how they are held */
     uint32_t *release, n_release;                /* ids of the values that nobody needs after this step */
     struct assay_exec_block **blocks;            /* of a control op, op->n_blocks */
 } assay_exec_step;
@@ -25,7 +26,7 @@ struct assay_exec {
     assay_pool *pool;                            /* memory of slots and scratch */
     assay_exec_block *body;
     assay_program *types;                        /* arena of types inferred at open */
-    assay_program *run_types;                    /* and during one run; NULL between runs */
+    assay_program *run_types;                    /* and during a run that needs one; NULL between runs */
 };
 
 /* How a value of this type is held (ASSAY_F16 ...); 0: not a tensor the executor can hold. */

@@ -49,8 +49,8 @@ assay_named_tensor assay_exec_state_at(const assay_exec_state *s, uint32_t i) { 
 assay_status assay_exec_states_in(assay_exec *e, const assay_exec_state *s, assay_error *err) {
     for (uint32_t i = 0; i < s->n; i++) {
         assay_own_tensor copy;
-        ASSAY_TRY(assay_tensor_copy(&s->own[i].t, 0, &copy, err));
-        assay_slot_own(&e->slots[s->ids[i]], &copy);
+        ASSAY_TRY(assay_pool_copy(e->pool, &s->own[i].t, s->own[i].t.dtype, &copy, err));
+        assay_slot_own(e->pool, &e->slots[s->ids[i]], &copy);
     }
     return ASSAY_OK;
 }

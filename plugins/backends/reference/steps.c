@@ -133,6 +133,9 @@ static assay_status prepare(assay_exec *e, assay_exec_step *s, assay_error *err)
     const assay_mil_op *op = s->op;
     ASSAY_TRY(find_def(s, err));
     s->types = assay_arena_alloc(e->arena, (op->n_outs + 1u) * sizeof *s->types);
+    s->outs = assay_arena_alloc(e->arena, (op->n_outs + 1u) * sizeof *s->outs);
+    s->held = assay_arena_alloc(e->arena, (op->n_outs + 1u) * sizeof *s->held);
+    for (uint32_t k = 0; k < op->n_outs; k++) s->held[k] = assay_exec_held(e, op->outs[k]);
     s->fixed = is_fixed(op);
     if (s->fixed) ASSAY_TRY(infer_step(e->types, s, op, err));
     s->blocks = assay_arena_alloc(e->arena, (op->n_blocks + 1u) * sizeof *s->blocks);
@@ -254,6 +257,7 @@ static assay_mil_op *bind_op(assay_exec *e, const assay_mil_op *op) {
 static assay_status settle_types(assay_exec *e, const assay_exec_step *s, const assay_mil_op **op, assay_error *err) {
     *op = s->op;
     if (s->fixed) return ASSAY_OK;
+    if (!e->run_types) e->run_types = assay_program_new(e->p->spec_version);
     *op = bind_op(e, s->op);
     ASSAY_TRY(infer_step(e->run_types, s, *op, err));
     for (uint32_t k = 0; k < s->op->n_outs && !(s->def->flags & ASSAY_OP_CONTROL); k++)
@@ -302,17 +306,14 @@ static assay_status run_step(assay_exec *e, const assay_exec_step *s, assay_erro
     ASSAY_TRY(check_literals(s->op, err));
     ASSAY_TRY(settle_types(e, s, &op, err));
     assay_scratch scratch = {0};
-    assay_slot *outs = assay_xcalloc(op->n_outs + 1u, sizeof *outs);
-    int32_t *held = assay_xcalloc(op->n_outs + 1u, sizeof *held);
-    for (uint32_t k = 0; k < op->n_outs; k++) held[k] = assay_exec_held(e, op->outs[k]);
     assay_eval ev = {.op = op,
                      .k = e->k,
                      .threads = e->o.threads,
                      .n_out = op->n_outs,
                      .out_types = s->types,
-                     .out_dtypes = held,
+                     .out_dtypes = s->held,
                      .slots = e->slots,
-                     .outs = outs,
+                     .outs = s->outs,
                      .scratch = &scratch,
                      .pool = e->pool,
                      .run_block = run_nested,
@@ -324,14 +325,13 @@ static assay_status run_step(assay_exec *e, const assay_exec_step *s, assay_erro
         assay_fail(err, st, "out of memory, or an argument without a value");
     for (uint32_t k = 0; k < op->n_outs; k++) {
         const assay_mil_value *v = s->op->outs[k];
-        if (st == ASSAY_OK) st = check_result(s->op, k, &outs[k].t, err);
+        if (st == ASSAY_OK) st = check_result(s->op, k, &s->outs[k].t, err);
         assay_slot_clear(&e->slots[v->id]);
-        e->slots[v->id] = outs[k];
-        if (st == ASSAY_OK && e->o.observe && outs[k].t.dtype) e->o.observe(e->o.observe_ctx, s->op, v, &outs[k].t);
+        e->slots[v->id] = s->outs[k];
+        memset(&s->outs[k], 0, sizeof s->outs[k]);
+        if (st == ASSAY_OK && e->o.observe && e->slots[v->id].t.dtype) e->o.observe(e->o.observe_ctx, s->op, v, &e->slots[v->id].t);
     }
     assay_scratch_free(&scratch);
-    free(held);
-    free(outs);
     return st;
 }
 

@@ -82,7 +82,7 @@ assay_status assay_sim_apply_faults(const assay_sim_run *run, const assay_sim_op
         for (uint32_t k = 0; fault && k < ev->n_out; k++) {
             assay_slot *s = &ev->outs[k];
             if (!s->t.dtype || !assay_dtype_is_float(s->t.dtype)) continue;
-            ASSAY_TRY(assay_sim_own_output(s, err));
+            ASSAY_TRY(assay_sim_own_output(ev->pool, s, err));
             apply(fault, &s->t, run->prediction);
         }
     }

@@ -101,11 +101,11 @@ static assay_status read_inputs(assay_eval *ev, const assay_sim_numerics *u, boo
 
 /* ---- outputs */
 
-assay_status assay_sim_own_output(assay_slot *s, assay_error *err) {
+assay_status assay_sim_own_output(assay_pool *pool, assay_slot *s, assay_error *err) {
     if (s->ref && s->ref->users == 1) return ASSAY_OK;
     assay_own_tensor copy;
-    ASSAY_TRY(assay_tensor_copy(&s->t, 0, &copy, err));
-    assay_slot_own(s, &copy);
+    ASSAY_TRY(assay_pool_copy(pool, &s->t, s->t.dtype, &copy, err));
+    assay_slot_own(pool, s, &copy);
     return ASSAY_OK;
 }
 
@@ -114,7 +114,7 @@ static assay_status store_outputs(assay_eval *ev, const assay_sim_numerics *u, b
         assay_slot *s = &ev->outs[k];
         int64_t from = s->t.dtype ? first_changed(&s->t, u, mac, as_stored) : -1;
         if (from < 0) continue;
-        ASSAY_TRY(assay_sim_own_output(s, err));
+        ASSAY_TRY(assay_sim_own_output(ev->pool, s, err));
         change_from(&s->t, from, u, mac, as_stored);
     }
     return ASSAY_OK;
@@ -148,7 +148,7 @@ assay_status assay_sim_around(void *ctx, assay_eval *ev, assay_status (*kernel)(
     ev->k = before;
     /* An output that shares the stand-in's memory would outlive it. */
     for (uint32_t k = 0; st == ASSAY_OK && n && k < ev->n_out; k++)
-        if (ev->outs[k].ref) st = assay_sim_own_output(&ev->outs[k], err);
+        if (ev->outs[k].ref) st = assay_sim_own_output(ev->pool, &ev->outs[k], err);
     while (n-- > 0) kept[n].slot->t.data = kept[n].data;
     if (st == ASSAY_OK) st = store_outputs(ev, u, mac, err);
     return st == ASSAY_OK ? assay_sim_apply_faults(run, o, ev, err) : st;

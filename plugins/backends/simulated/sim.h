@@ -62,7 +62,8 @@ void assay_sim_read_numerics(const assay_json *profile, assay_sim_run *run);
 assay_status assay_sim_around(void *run, struct assay_eval *ev, assay_status (*kernel)(struct assay_eval *, assay_error *), assay_error *err);
 
 /* A layout op may hand its input on: makes the output's memory the op's own, so that it may be changed. */
-assay_status assay_sim_own_output(struct assay_slot *s, assay_error *err);
+struct assay_pool;
+assay_status assay_sim_own_output(struct assay_pool *pool, struct assay_slot *s, assay_error *err);
 
 /* ---- kernels.c: the reference kernels with a unit's rounding. The table belongs to the calling thread and holds until the next call. */
 typedef struct assay_sim_attention {

@@ -18,12 +18,6 @@ static int64_t rows_of_task(int64_t rows, int64_t tasks, uint32_t workers, int64
     return share < least ? least : share;
 }
 
-/* Memory aligned to a cache line; *raw is what to free. */
-static void *scratch_take(size_t bytes, void **raw) {
-    *raw = assay_xmalloc(bytes + 64);
-    return (char *)*raw + (64 - (uintptr_t)*raw % 64);
-}
-
 /* Squares of 4 x 4 floats and 2 x 2 doubles: 16-byte vectors, which every level has. */
 enum { SQUARE_f32 = 4, SQUARE_f64 = 2 };
 typedef float quad __attribute__((vector_size(16)));

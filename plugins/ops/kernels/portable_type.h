@@ -103,9 +103,8 @@ static void FN(sdpa_row)(void *ctx, uint64_t row, uint32_t worker) {
 static void FN(sdpa)(const assay_sdpa_args *args) {
     uint32_t workers = kernel_workers(args->threads);
     if (args->batch <= 0 || args->L <= 0) return;
-    FN(sdpa_job) job = { .args = args, .scores = assay_xcalloc((size_t)args->S * workers + 1, sizeof(T)) };
+    FN(sdpa_job) job = { .args = args, .scores = assay_mem_spare(ASSAY_SPARE_ATTENTION, (size_t)args->S * workers * sizeof(T)) };
     assay_parallel(workers, (uint64_t)(args->batch * args->L), FN(sdpa_row), &job);
-    free(job.scores);
 }
 #undef FN
 #undef GLUE

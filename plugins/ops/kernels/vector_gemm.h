@@ -137,8 +137,6 @@ static void FN(gemm)(const T *a, int64_t lda, const T *b, int64_t ldb, bool tran
     g.rows_step = rows_of_task(m, col_tasks, workers, MR);
     g.row_tasks = (m + g.rows_step - 1) / g.rows_step;
     g.scratch_step = (g.cols_step * g.k_step + 15) / 16 * 16;
-    void *raw;
-    g.scratch = scratch_take((size_t)(g.scratch_step * workers) * sizeof(T), &raw);
+    g.scratch = assay_mem_spare(ASSAY_SPARE_GEMM, (size_t)(g.scratch_step * workers) * sizeof(T));
     assay_parallel(workers, (uint64_t)(col_tasks * g.row_tasks), FN(gemm_task), &g);
-    free(raw);
 }

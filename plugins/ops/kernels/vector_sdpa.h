@@ -58,8 +58,6 @@ static void FN(sdpa)(const assay_sdpa_args *args) {
     job.k_size = job.keys * args->E;
     job.v_size = (args->Ev + FN(NR) - 1) / FN(NR) * FN(NR) * args->S;
     job.step = job.k_size + job.v_size + MR * job.keys + LANES;
-    void *raw;
-    job.scratch = scratch_take((size_t)(job.step * workers) * sizeof(T), &raw);
+    job.scratch = assay_mem_spare(ASSAY_SPARE_ATTENTION, (size_t)(job.step * workers) * sizeof(T));
     assay_parallel(workers, (uint64_t)(args->batch * job.row_tasks), FN(sdpa_task), &job);
-    free(raw);
 }
