@@ -2,6 +2,7 @@
 #include "run/guard.h"
 #include "base/fs.h"
 #include "base/names.h"
+#include "base/process.h"
 #include <fcntl.h>
 #include <math.h>
 #include <stdio.h>
@@ -15,12 +16,14 @@
 enum { PROCESSORS_MAX = 32, TEXT_MAX = 128 };
 /* One runnable process more lifts the one-minute average by 0.08 at its next update (every 5 s): half a unit is six at once. */
 #define LOAD_STEP 0.5
+#define WAITED_SHARE 0.02
 
 typedef struct signal_row { const char *code; int fd; } signal_row;     /* fd: a file, or a token of notify(3) */
 struct assay_guard {
     signal_row rows[ASSAY_GUARD_SIGNALS];
     size_t n;
     int load_fd;                                 /* -1: ask getloadavg, unless a root was given */
+    int waited_fd;                               /* -1: the system does not say */
     bool own_root;
 };
 
@@ -85,7 +88,10 @@ static void watch_files(assay_guard *g, const char *root, const assay_json *proc
         watch_processor(g, root, named ? (long)assay_json_value(assay_json_at(processors, i)) : (long)i);
     char *load = assay_xprintf("%s/proc/loadavg", root);
     g->load_fd = open(load, O_RDONLY | O_CLOEXEC);
+    char *waited = assay_xprintf("%s/proc/thread-self/schedstat", root);
+    g->waited_fd = open(waited, O_RDONLY | O_CLOEXEC);
     free(load);
+    free(waited);
 }
 
 #ifdef __APPLE__
@@ -104,7 +110,7 @@ static void watch_notifications(assay_guard *g) {
 
 assay_guard *assay_guard_open(const char *root, const assay_json *processors) {
     assay_guard *g = assay_xcalloc(1, sizeof *g);
-    g->load_fd = -1;
+    g->load_fd = g->waited_fd = -1;
     g->own_root = *root != 0;
 #ifdef __APPLE__
     if (!g->own_root) {
@@ -128,6 +134,7 @@ void assay_guard_close(assay_guard *g) {
         close(g->rows[i].fd);
     }
     if (g->load_fd >= 0) close(g->load_fd);
+    if (g->waited_fd >= 0) close(g->waited_fd);
     free(g);
 }
 
@@ -144,6 +151,18 @@ static double load_now(const assay_guard *g) {
         return end != text && load >= 0 ? load : -1;
     }
     return !g->own_root && getloadavg(&load, 1) == 1 ? load : -1;
+}
+
+/* The second number of "ran waited slices", in nanoseconds (Linux, Documentation/scheduler/sched-stats). */
+static int64_t waited_now(const assay_guard *g) {
+    char text[TEXT_MAX];
+    ssize_t n = g->waited_fd >= 0 ? pread(g->waited_fd, text, sizeof text - 1, 0) : -1;
+    if (n <= 0) return -1;
+    text[n] = 0;
+    char *ran_end, *end;
+    (void)strtoll(text, &ran_end, 10);
+    long long waited = strtoll(ran_end, &end, 10);
+    return ran_end != text && end != ran_end && waited >= 0 ? waited : -1;
 }
 
 /* FNV-1a of the text; a file that cannot be read any more has another digest than any text. */
@@ -166,6 +185,8 @@ static uint64_t signal_now(const assay_guard *g, size_t i) {
 
 void assay_guard_read(const assay_guard *g, assay_guard_state *out) {
     out->load = load_now(g);
+    out->waited_ns = waited_now(g);
+    out->at_ns = assay_now_ns();
     for (size_t i = 0; i < g->n; i++) out->signal[i] = signal_now(g, i);
 }
 
@@ -173,6 +194,8 @@ const char *assay_guard_change(const assay_guard *g, const assay_guard_state *be
     for (size_t i = 0; i < g->n; i++)
         if (before->signal[i] != after->signal[i]) return g->rows[i].code;
     if (before->load >= 0 && after->load >= 0 && !(fabs(after->load - before->load) < LOAD_STEP)) return "load";
+    const double waited = (double)(after->waited_ns - before->waited_ns), passed = (double)(after->at_ns - before->at_ns);
+    if (before->waited_ns >= 0 && after->waited_ns >= 0 && !(waited < WAITED_SHARE * passed)) return "waited";
     return NULL;
 }
 
@@ -186,5 +209,6 @@ assay_json *assay_guard_offered(const assay_guard *g) {
         if (!known) assay_json_append(out, assay_json_new_string(g->rows[i].code));
     }
     if (now.load >= 0) assay_json_append(out, assay_json_new_string("load"));
+    if (now.waited_ns >= 0) assay_json_append(out, assay_json_new_string("waited"));
     return out;
 }

@@ -158,7 +158,7 @@ static void set_watch(bench *b) {
 }
 
 static void read_guard(const bench *b, assay_guard_state *out) {
-    *out = (assay_guard_state){.load = -1};
+    *out = (assay_guard_state){.load = -1, .waited_ns = -1};
     if (b->guard) assay_guard_read(b->guard, out);
 }
 

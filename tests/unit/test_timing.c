@@ -167,6 +167,7 @@ static void guards_tell_what_changed(void) {
         {"sys/devices/system/cpu/cpu1/cpufreq/scaling_max_freq", "3000000\n", "1200000\n", "frequency_limit"},
         {"sys/class/thermal/cooling_device0/cur_state", "0\n", "2\n", "throttled"},
         {"proc/loadavg", "0.20 0.10 0.00 1/90 1234\n", "0.90 0.10 0.00 4/90 1234\n", "load"},
+        {"proc/thread-self/schedstat", "500 100 3\n", "500 900000000000 4\n", "waited"},
     };
     char *root = fake_system();
     assay_json *cpus = assay_json_array();
@@ -186,7 +187,7 @@ static void guards_tell_what_changed(void) {
         CU_ASSERT_TRUE(code && assay_streq(code, plants[i].code));
     }
     assay_json *offered = assay_guard_offered(g);
-    CU_ASSERT_EQUAL(assay_json_len(offered), 6);
+    CU_ASSERT_EQUAL(assay_json_len(offered), 7);
     assay_json_free(offered);
     assay_guard_close(g);
     assay_json_free(cpus);
@@ -201,15 +202,18 @@ static void guards_leave_other_things_alone(void) {
     put(root, "sys/class/power_supply/BAT0/type", "Battery\n");
     put(root, "sys/class/power_supply/BAT0/online", "1\n");
     put(root, "proc/loadavg", "0.20 0.10 0.00 1/90 1234\n");
+    put(root, "proc/thread-self/schedstat", "500 100 3\n");
     assay_guard *g = assay_guard_open(root, NULL);
     assay_guard_read(g, &a);
+    put(root, "proc/thread-self/schedstat", "900000 101 4\n");            /* it ran, and waited for a nanosecond */
     put(root, "sys/class/thermal/cooling_device0/cur_state", "3\n");
     put(root, "proc/loadavg", "0.60 0.10 0.00 9/90 1234\n");
     assay_guard_read(g, &b);
     CU_ASSERT_PTR_NULL(assay_guard_change(g, &a, &b));
     put(root, "proc/loadavg", "nonsense\n");
+    put(root, "proc/thread-self/schedstat", "500\n");
     assay_guard_read(g, &b);
-    CU_ASSERT_TRUE(b.load < 0);                                            /* not known, and not a change */
+    CU_ASSERT_TRUE(b.load < 0 && b.waited_ns < 0);                         /* not known, and not a change */
     CU_ASSERT_PTR_NULL(assay_guard_change(g, &a, &b));
     assay_guard_close(g);
     g = assay_guard_open("/nowhere", NULL);
