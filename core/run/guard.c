@@ -16,7 +16,6 @@
 enum { PROCESSORS_MAX = 32, TEXT_MAX = 128 };
 /* One runnable process more lifts the one-minute average by 0.08 at its next update (every 5 s): half a unit is six at once. */
 #define LOAD_STEP 0.5
-#define WAITED_SHARE 0.02
 
 typedef struct signal_row { const char *code; int fd; } signal_row;     /* fd: a file, or a token of notify(3) */
 struct assay_guard {
@@ -25,6 +24,7 @@ struct assay_guard {
     int load_fd;                                 /* -1: ask getloadavg, unless a root was given */
     int waited_fd;                               /* -1: the system does not say */
     bool own_root;
+    double max_wait;
 };
 
 /* ---- what there is to watch */
@@ -108,10 +108,11 @@ static void watch_notifications(assay_guard *g) {
 }
 #endif
 
-assay_guard *assay_guard_open(const char *root, const assay_json *processors) {
+assay_guard *assay_guard_open(const char *root, const assay_json *processors, double max_wait) {
     assay_guard *g = assay_xcalloc(1, sizeof *g);
     g->load_fd = g->waited_fd = -1;
     g->own_root = *root != 0;
+    g->max_wait = max_wait;
 #ifdef __APPLE__
     if (!g->own_root) {
         watch_notifications(g);
@@ -195,7 +196,7 @@ const char *assay_guard_change(const assay_guard *g, const assay_guard_state *be
         if (before->signal[i] != after->signal[i]) return g->rows[i].code;
     if (before->load >= 0 && after->load >= 0 && !(fabs(after->load - before->load) < LOAD_STEP)) return "load";
     const double waited = (double)(after->waited_ns - before->waited_ns), passed = (double)(after->at_ns - before->at_ns);
-    if (before->waited_ns >= 0 && after->waited_ns >= 0 && !(waited < WAITED_SHARE * passed)) return "waited";
+    if (before->waited_ns >= 0 && after->waited_ns >= 0 && g->max_wait < 1 && !(waited < g->max_wait * passed)) return "waited";
     return NULL;
 }
 

@@ -313,7 +313,7 @@ static void set_up(bench *b) {
     if (b->w->backend->last_ns) return;          /* neither this machine's clock nor its processors matter */
     assay_timing_settle(b->w->threads, b->settled);
     assay_clock_measure(&b->clock);
-    b->guard = assay_guard_open("", assay_json_get(b->settled, "processors"));
+    b->guard = assay_guard_open("", assay_json_get(b->settled, "processors"), assay_json_number(b->design, "max_wait", 0.02));
 }
 
 assay_status assay_work_timing(const assay_work *w, assay_json *trial, assay_error *err) {

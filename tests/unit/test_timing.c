@@ -175,7 +175,7 @@ static void guards_tell_what_changed(void) {
     put(root, "sys/class/power_supply/AC/type", "Mains\n");
     put(root, "sys/class/thermal/cooling_device0/type", "Processor\n");
     for (size_t i = 0; i < sizeof plants / sizeof *plants; i++) put(root, plants[i].file, plants[i].before);
-    assay_guard *g = assay_guard_open(root, cpus);
+    assay_guard *g = assay_guard_open(root, cpus, 0.02);
     for (size_t i = 0; i < sizeof plants / sizeof *plants; i++) {
         assay_guard_state a, b, c;
         assay_guard_read(g, &a);
@@ -186,6 +186,13 @@ static void guards_tell_what_changed(void) {
         const char *code = assay_guard_change(g, &b, &c);
         CU_ASSERT_TRUE(code && assay_streq(code, plants[i].code));
     }
+    assay_guard *lenient = assay_guard_open(root, cpus, 1);
+    assay_guard_state a, b;
+    assay_guard_read(lenient, &a);
+    put(root, "proc/thread-self/schedstat", "500 1900000000000 5\n");
+    assay_guard_read(lenient, &b);
+    CU_ASSERT_PTR_NULL(assay_guard_change(lenient, &a, &b));
+    assay_guard_close(lenient);
     assay_json *offered = assay_guard_offered(g);
     CU_ASSERT_EQUAL(assay_json_len(offered), 7);
     assay_json_free(offered);
@@ -203,7 +210,7 @@ static void guards_leave_other_things_alone(void) {
     put(root, "sys/class/power_supply/BAT0/online", "1\n");
     put(root, "proc/loadavg", "0.20 0.10 0.00 1/90 1234\n");
     put(root, "proc/thread-self/schedstat", "500 100 3\n");
-    assay_guard *g = assay_guard_open(root, NULL);
+    assay_guard *g = assay_guard_open(root, NULL, 0.02);
     assay_guard_read(g, &a);
     put(root, "proc/thread-self/schedstat", "900000 101 4\n");            /* it ran, and waited for a nanosecond */
     put(root, "sys/class/thermal/cooling_device0/cur_state", "3\n");
@@ -216,7 +223,7 @@ static void guards_leave_other_things_alone(void) {
     CU_ASSERT_TRUE(b.load < 0 && b.waited_ns < 0);                         /* not known, and not a change */
     CU_ASSERT_PTR_NULL(assay_guard_change(g, &a, &b));
     assay_guard_close(g);
-    g = assay_guard_open("/nowhere", NULL);
+    g = assay_guard_open("/nowhere", NULL, 0.02);
     assay_json *offered = assay_guard_offered(g);
     CU_ASSERT_EQUAL(assay_json_len(offered), 0);                           /* what is absent is not "unchanged" */
     assay_json_free(offered);

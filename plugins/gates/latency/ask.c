@@ -20,6 +20,7 @@ assay_status lat_examine(const latency *g, const assay_evidence *ev, lat_standin
             differing += pilot.differs;
         }
         out->failed |= failed > 0;
+        out->disturbed |= 2 * d.dropped > d.n_blocks;
         lat_data_free(&d);
         if (st != ASSAY_OK) return st;
     }
@@ -35,8 +36,8 @@ typedef struct design { const char *control, *arm, *role, *label; char seed[64];
 static void write_design(const latency *g, const design *w, uint32_t process, char *out, size_t size) {
     size_t at = (size_t)snprintf(out, size, "{\"blocks\":%u,", w->blocks);
     for (uint32_t i = 1; i < g->n_fixtures; i++) at += (size_t)snprintf(out + at, size - at, "%s\"%s\"", i == 1 ? "\"fixtures\":[" : ",", g->fixtures[i]);
-    at += (size_t)snprintf(out + at, size - at, "%s\"pilot\":%s,\"process\":%u,\"seed\":\"%s\",\"warmup_min\":%.0f,\"warmup_s\":%.6g", g->n_fixtures > 1 ? "]," : "",
-                           w->pilot ? "true" : "false", process, w->seed, g->warmup_min, g->warmup_s);
+    at += (size_t)snprintf(out + at, size - at, "%s\"pilot\":%s,\"process\":%u,\"seed\":\"%s\",\"warmup_min\":%.0f,\"warmup_s\":%.6g,\"max_wait\":%.6g", g->n_fixtures > 1 ? "]," : "",
+                           w->pilot ? "true" : "false", process, w->seed, g->warmup_min, g->warmup_s, g->max_wait);
     if (g->watched && !w->pilot) {
         at += (size_t)snprintf(out + at, size - at, ",\"watch\":{\"alpha\":%.15g,\"t_opt\":%u,\"target_ms\":", 1.0 - g->p.confidence, w->blocks);
         if (lat_has_prize(&g->question)) at += (size_t)snprintf(out + at, size - at, "%.17g}", g->question.min_prize_ms / g->question.layers);
@@ -96,6 +97,6 @@ assay_status lat_needs(void *self, const assay_evidence *so_far, const assay_req
     if (st == ASSAY_OK && lat_has_prize(&g->question)) st = ask_tables(g, req, err);
     if (st == ASSAY_OK) st = ask_pilot(g, 0, req, err);
     if (st == ASSAY_OK && (s.again || s.runs == 2)) st = ask_pilot(g, 1, req, err);
-    if (st != ASSAY_OK || s.runs == 0 || s.failed || s.again || s.biased || s.size.cannot_decide) return st;
+    if (st != ASSAY_OK || s.runs == 0 || s.failed || s.disturbed || s.again || s.biased || s.size.cannot_decide) return st;
     return ask_run(g, &s, req, err);
 }

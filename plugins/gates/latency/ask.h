@@ -13,14 +13,14 @@ typedef struct latency {
     lat_question question;
     char arm[LAT_NAME], control[LAT_NAME], probe_arm[LAT_NAME], probe_control[LAT_NAME];
     char fixtures[LAT_FIXTURES_MAX][LAT_NAME]; uint32_t n_fixtures;
-    double warmup_min, warmup_s, gap_ms;
+    double warmup_min, warmup_s, max_wait, gap_ms;
     bool watched;
 } latency;
 
 /* What the pilots and the device tables say. */
 typedef struct lat_standing {
     lat_pilot pilot; unsigned runs;              /* the last pilot; 0 runs: none yet, or it failed */
-    bool failed, again, biased;                  /* again: the only pilot differs, a second one is due; biased: two differ */
+    bool failed, disturbed, again, biased;       /* disturbed: guards dropped more than half of a pilot; again: the only pilot differs, a second one is due; biased: two differ */
     lat_size size;
     lat_prize prize;
 } lat_standing;

@@ -22,6 +22,7 @@ static const assay_param params[] = {
     { "blocks", "", NULL, "blocks", "ABBA or BAAB blocks in each process, half of each, in random order; default: as many as the pilot says are needed", 2, 10000, ASSAY_T_INT, 0 },
     { "warmup_min", "20", NULL, "predictions", "least warm-up per process and arm", 0, 100000, ASSAY_T_INT, 0 },
     { "warmup_s", "2", NULL, "s", "least warm-up time per process and arm", 0, 3600, ASSAY_T_NUMBER, 0 },
+    { "max_wait", "0.02", NULL, NULL, "share of a block's time that the timed thread may wait for a processor; above it the block is dropped; 1: never", 0, 1, ASSAY_T_NUMBER, 0 },
     { "seed", "1", NULL, NULL, "of block orders and resampling", 0, 9007199254740991.0, ASSAY_T_INT, 0 },
     { "resolve_ms", "", NULL, "ms", "gain per layer worth resolving where there is no prize; default 1 % of the pilot's level", 0, 1e9, ASSAY_T_NUMBER, 0 },
     { "expected_gain_ms", "", NULL, "ms", "gain per layer the author expects; the run must tell it from the prize", -1e9, 1e9, ASSAY_T_NUMBER, 0 },
@@ -96,6 +97,7 @@ static assay_status create(const assay_host *host, const assay_params *given, vo
                                   .blocks = isnan(blocks) ? 0 : (uint32_t)blocks, .max_blocks = number(g, "max_blocks") };
     g->warmup_min = number(g, "warmup_min");
     g->warmup_s = number(g, "warmup_s");
+    g->max_wait = number(g, "max_wait");
     g->gap_ms = number(g, "gap_ms");
     g->watched = number(g, "watched") > 0.0;
     *self = g;
@@ -179,6 +181,10 @@ static bool judge_pilot(const latency *g, const lat_standing *s, const assay_fin
     if (s->runs) lat_pilot_figures(&s->pilot, s->runs, &g->question, &s->size, f);
     if (s->failed) {
         f->reason(f, "pilot_failed", "the control could not be timed against itself", "");
+        f->verdict(f, ASSAY_NOT_MEASURED);
+    } else if (s->disturbed) {
+        f->reason(f, "pilot_disturbed", "guards dropped more than half of the pilot's blocks: someone else uses this machine; run it again when it is quiet, "
+                  "or allow more waiting (max_wait)", "");
         f->verdict(f, ASSAY_NOT_MEASURED);
     } else if (s->biased) {
         f->invalid(f, "harness_biased", "the control differs from itself in two pilots: what measures is not even-handed", "");

@@ -445,9 +445,34 @@ static void dropped_blocks_are_counted_by_reason(void) {
     assay_evidence_free(set);
 }
 
+/* A pilot of 10 blocks in which the first `dropped` were dropped, and what the gate says and asks for. */
+static void expect_after_drops(uint32_t dropped, uint32_t trials, const char *code) {
+    assay_gate_run *g = open_gate("");
+    assay_evidence_set *set = assay_evidence_new();
+    assay_sample s[40];
+    for (uint32_t i = 0; i < 40; i++)
+        s[i] = (assay_sample){ .block = i / 4, .slot = i % 4, .arm = (i % 4 == 1 || i % 4 == 2) != (i / 4 % 2), .dur_ns = 10000000 + (i * 7919) % 50000,
+                               .flags = i / 4 < dropped };
+    assay_json *facts = parse("{\"dropped\":{\"waited\":1}}");
+    for (int p = 0; p < 2; p++) assay_evidence_add_samples(set, "pilot", "1", "explicit", ASSAY_ORIGIN_DEVICE, "", s, 40, facts);
+    CU_ASSERT_EQUAL(needs(g, set, "samples", NULL, NULL, 0), trials);
+    assay_json *v = judged(g, set);
+    CU_ASSERT_EQUAL(says(v, "not-measured", code), true);
+    assay_json_free(v);
+    assay_json_free(facts);
+    assay_gate_close(g);
+    assay_evidence_free(set);
+}
+static void a_pilot_of_dropped_blocks_plans_nothing(void) {
+    expect_after_drops(10, 0, "pilot_disturbed");
+    expect_after_drops(6, 0, "pilot_disturbed");
+    expect_after_drops(5, 5, "nothing_to_compare");                        /* half is enough to go on */
+}
+
 ASSAY_SUITE("latency, the run", TEST(the_worked_example_is_planned), TEST(the_target_follows_what_is_declared), TEST(more_than_max_blocks_is_refused),
             TEST(a_correlated_pilot_enlarges_the_run), TEST(a_pilot_cut_short_plans_nothing), TEST(the_planned_size_has_the_power_it_says),
             TEST(the_pilot_comes_first_and_sizes_the_run), TEST(a_pilot_that_differs_is_repeated_once), TEST(two_differing_pilots_are_a_biased_harness),
             TEST(a_run_that_cannot_decide_is_refused), TEST(a_pilot_that_fails_measures_nothing), TEST(equal_regions_make_a_prize),
             TEST(unequal_or_unknown_regions_make_none), TEST(a_probe_of_two_layers_decides_instead), TEST(a_declared_gap_says_continue_or_not),
-            TEST(the_judge_repeats_every_stop), TEST(dropped_blocks_are_counted_by_reason))
+            TEST(the_judge_repeats_every_stop), TEST(dropped_blocks_are_counted_by_reason),
+            TEST(a_pilot_of_dropped_blocks_plans_nothing))
