@@ -1,4 +1,4 @@
-/* cli/cmd_diff.c: two receipts (or run directories), two programs, an arm and its control, or two device tables: what differs. */
+/* cli/cmd_diff.c: two receipts (or run directories), two programs, an arm and its control, or two device tables: what differs (M77). */
 #include "cli/arm_diff.h"
 #include "base/fs.h"
 #include "base/names.h"

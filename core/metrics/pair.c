@@ -1,4 +1,5 @@
-/* All figures of one pair of tensors, in one pass over both (statistics.md section 3.2, rules 1-4, 7, 11-15). */
+/* All figures of one pair of tensors, in one pass over both (statistics.md section 3.2, rules 1-4, 7, 11-15); float64 sums, the peak
+ * from the reference (M182). */
 #include "metrics/metrics.h"
 #include "base/error.h"
 #include "base/fmath.h"

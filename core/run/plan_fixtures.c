@@ -1,4 +1,4 @@
-/* Planning: materialises the fixtures and their perturbed states, checked and hashed. */
+/* Planning: materialises the fixtures and their perturbed states, checked against the inputs of every arm (M14) and hashed. */
 #include "run/plan_build.h"
 #include "base/digest.h"
 #include "base/fs.h"

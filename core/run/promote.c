@@ -1,5 +1,5 @@
 /* Promotion: a pure function of one receipt. What is refused is said with a code; what is promoted is said in words that the
- * level allows, never in more. */
+ * level allows, never in more: random weights (M54) and private frameworks (M78) cap it. */
 #include "run/promote.h"
 #include "base/names.h"
 #include <stdio.h>

@@ -1,4 +1,4 @@
-/* The timed block, and the seeded orders of blocks and inputs. */
+/* The timed block, and the seeded orders of blocks and inputs (M63). */
 #include "run/timing.h"
 #include "base/names.h"
 #include "base/process.h"

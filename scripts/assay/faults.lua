@@ -1,5 +1,6 @@
 -- Faults: ways in which attention goes wrong, each a short function that changes a program. Families say what a program must
 -- have for the fault to exist; a third field adds to that. `assay.mutants` makes arms of them.
+-- (M185: a transposed read is among them.)
 local surgery = require "assay.surgery"
 local at, part, patched, join = surgery.at, surgery.part, surgery.patched, surgery.join
 

@@ -1,4 +1,4 @@
--- Is a recorded mask of a read-only KV cache the one that its place in the decode asks for? Rows M21, M25, M32, M33, M147.
+-- Is a recorded mask of a read-only KV cache the one that its place in the decode asks for? Rows M21, M22, M25, M32, M33, M147.
 
 -- Whether query j of a call sees slot k (k < slots) or the call's own key k - slots.
 local past_rules = {

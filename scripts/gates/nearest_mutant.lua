@@ -1,5 +1,5 @@
 -- Gate: which known fault does a failing candidate look like? It asks for the outputs of mutants only where the candidate is far from
--- the reference, and there on the fixture where it is farthest.
+-- the reference, and there on the fixture where it is farthest. It stands in for the table of bands and causes (M184).
 local IDENTICAL_DB = 300                         -- stands for no difference at all: float64 rounding lies below
 
 -- SNR of x against y in dB; 0 where y is zero and x is not.

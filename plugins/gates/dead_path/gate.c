@@ -1,5 +1,5 @@
 /* The gate "dead_path": is the attention branch alive? Rules 2 and 4 of statistics.md section 3.2 on the arm's own output:
- * finite, not zero, not constant, by slice as well. Similarity does not decide here: zeros can score 40 dB. */
+ * finite, not zero, not constant, by slice as well. Similarity does not decide here: zeros can score 40 dB. Row M60. */
 #include "similarity.h"
 #include <stdlib.h>
 #include <string.h>

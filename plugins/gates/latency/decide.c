@@ -1,4 +1,5 @@
-/* gates/latency/decide.c: the decision of statistics.md 3.6.1: unit, interval, timer, regimes, verdict and codes. */
+/* gates/latency/decide.c: the decision of statistics.md 3.6.1: unit, interval, timer, regimes, verdict and codes.
+ * No speed-up is assumed or asked for unless the plan does (M65, M67). */
 #include "latency.h"
 #include <math.h>
 #include <stdio.h>

@@ -1,4 +1,5 @@
-/* gates/latency/figures.c: figures that describe where a difference sits: tails, slots, processes, clock modes, outliers. None decides. */
+/* gates/latency/figures.c: figures that describe where a difference sits: tails, slots, processes, clock modes, outliers. None decides.
+ * Each series by itself (M64). */
 #include "latency.h"
 #include <math.h>
 #include <stdarg.h>

@@ -1,4 +1,4 @@
-/* The gate "parity": does the candidate compute what the reference computes? Rules 0-16 of statistics.md section 3.2. */
+/* The gate "parity": does the candidate compute what the reference computes? Rules 0-16 of statistics.md section 3.2; rows M57-M59. */
 #include "similarity.h"
 #include <stdlib.h>
 

@@ -1,4 +1,4 @@
-/* One compute plan: counts over computing ops, and the rule that every op of interest prefers the device. */
+/* One compute plan: counts over computing ops, and the rule that every op of interest prefers the device (M49, M56). */
 #include "placement.h"
 #include <math.h>
 #include <stdio.h>

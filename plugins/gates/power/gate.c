@@ -1,5 +1,5 @@
 /* The gate "power": can the fixtures of an experiment show what they are asked? One answer for each question over the set of
- * its fixtures: one that can is enough. statistics.md section 3.3, "Power numbers". */
+ * its fixtures: one that can is enough (M69). statistics.md section 3.3, "Power numbers". */
 #include "power.h"
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* The gate "sensitivity": does a change of the input move the output as it moves the reference's? One changed token, or a
- * mask that is off and on. statistics.md section 3.2, "Sensitivity gate". */
+ * mask that is off and on. statistics.md section 3.2, "Sensitivity gate"; rows M27, M62. */
 #include "response.h"
 #include <stdio.h>
 #include <stdlib.h>
