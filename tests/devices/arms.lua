@@ -8,7 +8,9 @@ local opt = options {
   layers = { "integer", default = 32, help = "layers of the latency question" },
   loud = { "number", default = 1, help = "size of the residual of arm residual against a normal one" },
   must_fail = { "boolean", default = true, help = "with the dead arm beside it" },
+  blocks = { "integer", default = 0, help = "timed blocks in each process; 0: as the pilot plans" },
   prize = { "number", default = 5, help = "ms that all layers together must gain; 0: any gain" },
+  warmup = { "number", default = 0.05, help = "seconds of warm-up of each process and arm" },
 }
 
 -- The sum with the residual alone: the attention itself is not shown.
@@ -83,5 +85,6 @@ return experiment {
   gate { use = "dead_path", arm = "candidate" },
   gate { use = "parity", arm = "candidate", cosine_min = 0.9999, max_abs_factor_vs_control = 4 },
   gate { use = "corroboration", arm = "candidate" },
-  gate { use = "latency", arm = "candidate", layers = opt.layers, min_prize_ms = opt.prize, margin_ms = 0 },
+  gate { use = "latency", arm = "candidate", layers = opt.layers, min_prize_ms = opt.prize, margin_ms = 0, warmup_s = opt.warmup,
+    blocks = opt.blocks > 0 and opt.blocks or nil },
 }

@@ -68,7 +68,7 @@ static void describes_the_main_experiment(void) {
     CU_ASSERT_STRING_EQUAL(assay_json_string(cpu, "source", ""), "like");
     CU_ASSERT_STRING_EQUAL(assay_json_string(dead, "compute_units", ""), "cpu_and_ne");
     CU_ASSERT_TRUE(assay_json_bool(dead, "mutate", false));
-    CU_ASSERT_STRING_EQUAL(assay_json_string(dead, "where", ""), "whisper_d750.lua:37");
+    CU_ASSERT_STRING_EQUAL(assay_json_string(dead, "where", ""), "whisper_d750.lua:49");
     CU_ASSERT_STRING_EQUAL(assay_json_string(assay_json_get(d, "reference"), "cut", ""), "program");
     CU_ASSERT_EQUAL(assay_json_len(assay_script_files(s)), 4);
     CU_ASSERT_STRING_EQUAL(assay_json_string(assay_json_at(assay_script_files(s), 1), "name", ""), "assay/attention.lua");
