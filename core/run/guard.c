@@ -154,16 +154,17 @@ static double load_now(const assay_guard *g) {
     return !g->own_root && getloadavg(&load, 1) == 1 ? load : -1;
 }
 
-/* The second number of "ran waited slices", in nanoseconds (Linux, Documentation/scheduler/sched-stats). */
+/* The second number of "ran waited slices", in nanoseconds (Linux, Documentation/scheduler/sched-stats). A kernel that does not
+ * count writes zeros, also for what the thread ran: not known. */
 static int64_t waited_now(const assay_guard *g) {
     char text[TEXT_MAX];
     ssize_t n = g->waited_fd >= 0 ? pread(g->waited_fd, text, sizeof text - 1, 0) : -1;
     if (n <= 0) return -1;
     text[n] = 0;
     char *ran_end, *end;
-    (void)strtoll(text, &ran_end, 10);
+    long long ran = strtoll(text, &ran_end, 10);
     long long waited = strtoll(ran_end, &end, 10);
-    return ran_end != text && end != ran_end && waited >= 0 ? waited : -1;
+    return ran > 0 && end != ran_end && waited >= 0 ? waited : -1;
 }
 
 /* FNV-1a of the text; a file that cannot be read any more has another digest than any text. */
