@@ -197,7 +197,7 @@ const char *assay_guard_change(const assay_guard *g, const assay_guard_state *be
         if (before->signal[i] != after->signal[i]) return g->rows[i].code;
     if (before->load >= 0 && after->load >= 0 && !(fabs(after->load - before->load) < LOAD_STEP)) return "load";
     const double waited = (double)(after->waited_ns - before->waited_ns), passed = (double)(after->at_ns - before->at_ns);
-    if (before->waited_ns >= 0 && after->waited_ns >= 0 && g->max_wait < 1 && !(waited < g->max_wait * passed)) return "waited";
+    if (before->waited_ns >= 0 && after->waited_ns >= 0 && g->max_wait < 1 && !(waited <= g->max_wait * passed)) return "waited";
     return NULL;
 }
 

@@ -20,7 +20,7 @@ void assay_guard_close(assay_guard *g);
 void assay_guard_read(const assay_guard *g, assay_guard_state *out);
 /* Why the time between two readings cannot be used: "throttled" (thermal throttling, cooling, thermal pressure), "frequency_limit",
  * "power_source", "power_mode", "clock_source", "load" (the load average moved by 0.5 or more),
- * "waited" (the thread was ready to run but waited for a processor, this share of the time or more: someone else used it); NULL: nothing changed. Static. */
+ * "waited" (the thread was ready to run but waited for a processor, more than this share of the time: someone else used it); NULL: nothing changed. Static. */
 const char *assay_guard_change(const assay_guard *g, const assay_guard_state *before, const assay_guard_state *after);
 /* [code, ...]: the kinds of signal that this system offers, each once. Caller owns it. */
 assay_json *assay_guard_offered(const assay_guard *g);
