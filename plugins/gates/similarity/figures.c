@@ -119,7 +119,7 @@ const sim_further *sim_pair_further(sim_pair *p) {
     bool found = p->s->m->further(&p->r, &p->c, &io, NULL) == ASSAY_OK;
     c->applied = centre && found, c->cosine = io.cosine, c->share = io.share;
     for (int i = 0; i < 3; i++) o->ulp[i] = found ? io.ulp[i] : NAN;
-    o->over = found && sim_element_rule(p->s) ? io.over : 0;
+    o->over = !sim_element_rule(p->s) ? 0 : found ? io.over : p->all.count; /* what was not counted does not pass */
     return o;
 }
 const sim_centred *sim_pair_centred(sim_pair *p) { return &sim_pair_further(p)->centred; }
