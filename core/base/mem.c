@@ -79,6 +79,7 @@ void assay_mem_unmap(void *p, size_t n) {
 void *assay_mem_spare(assay_spare use, size_t n) {
     static _Thread_local struct { void *p; size_t n; } kept[ASSAY_SPARE_COUNT];
     if (kept[use].n >= n && kept[use].p) return kept[use].p;
+    if (n > SIZE_MAX / 2) out_of_memory(n);
     free(kept[use].p);
     kept[use].n = (n + 63) / 64 * 64;
     if (posix_memalign(&kept[use].p, 64, kept[use].n ? kept[use].n : 64) != 0) out_of_memory(n);

@@ -130,6 +130,7 @@ assay_status assay_pool_take(assay_pool *p, int32_t dtype, uint32_t rank, const 
 }
 
 assay_status assay_pool_copy(assay_pool *p, const assay_tensor *t, int32_t dtype, assay_own_tensor *out, assay_error *err) {
+    if (dtype == 0) dtype = t->dtype;
     assay_status st = assay_pool_take(p, dtype, t->rank, t->shape, out, err);
     if (st == ASSAY_OK) assay_tensor_read(t, dtype, out->t.data);
     return st;
