@@ -10,7 +10,7 @@ local weighted = { "conv", "conv_transpose", "linear", "layer_norm", "instance_n
 
 local function head_size(c)
   if c.head_dim then return c.head_dim end
-  return c.hidden_size and c.num_attention_heads and c.hidden_size // c.num_attention_heads
+  if c.hidden_size and (c.num_attention_heads or 0) > 0 then return c.hidden_size // c.num_attention_heads end
 end
 
 -- Says where one size of an attention is not the configuration's; sizes that either does not know are passed over.
