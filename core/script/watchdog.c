@@ -61,12 +61,16 @@ static void enter(lua_State *L) {
     s->library = lua_tostring(L, lua_upvalueindex(2));
 }
 
-/* Calls the function in its own frame, so that its messages keep the caller's position. upvalues: function, name. */
+/* Calls the function in its own frame, so that its messages keep the caller's position. A call out of another's callback gives the
+ * watch back to that one. upvalues: function, name. */
 static int watched_call(lua_State *L) {
     lua_CFunction f = lua_tocfunction(L, lua_upvalueindex(1));
+    assay_sandbox *s = assay_sandbox_of(L);
+    const char *outer = s->library;
     enter(L);
     int n = f(L);
-    assay_sandbox_of(L)->library = NULL;
+    s->progress = s->progress + 1;
+    s->library = outer;
     return n;
 }
 

@@ -7,6 +7,19 @@
 enum { ALIGN = 64, FREE_MAX = 32, SMALLEST_BITS = 6, LARGE_BITS = 16, CLASSES = LARGE_BITS - SMALLEST_BITS + 1 };
 static const uint64_t MAPPED_BYTES = 2 << 20, KEPT_BYTES = (uint64_t)512 << 20;
 
+/* AddressSanitizer sees the end of a block only where the allocator gave just that much, and its use after it was freed. */
+#if defined(__SANITIZE_ADDRESS__)
+enum { EXACT = 1 };
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+enum { EXACT = 1 };
+#else
+enum { EXACT = 0 };
+#endif
+#else
+enum { EXACT = 0 };
+#endif
+
 /* In front of a piece's bytes. */
 typedef struct piece { _Alignas(ALIGN) struct piece *next; assay_pool *owner; uint32_t class; } piece;
 typedef struct block { void *mem; uint64_t bytes; assay_pool *owner; } block;
@@ -122,7 +135,7 @@ assay_status assay_pool_take(assay_pool *p, int32_t dtype, uint32_t rank, const 
     int64_t count = assay_tensor_count(&view);
     size_t size = assay_dtype_size(dtype);
     bool sound = rank <= ASSAY_RANK_MAX && count >= 0 && size && (uint64_t)count <= (UINT64_MAX >> 2) / size;
-    if (!sound) return assay_tensor_new(dtype, rank, shape, out, err);  /* refused there with the right words */
+    if (!sound || EXACT) return assay_tensor_new(dtype, rank, shape, out, err);  /* what is not sound is refused there with the right words */
     uint64_t bytes = (uint64_t)count * size;
     if (!(bytes <= (uint64_t)1 << LARGE_BITS ? take_small : take_large)(p, bytes, out)) return assay_tensor_new(dtype, rank, shape, out, err);
     out->t = assay_tensor_view(dtype, rank, shape, out->block);

@@ -10,6 +10,7 @@ local opt = options {
   blocks = { "number", default = 0, help = "blocks in each process; 0: as the pilot plans" },
   processes = { "number", default = 5, help = "fresh processes" },
   resolve = { "number", default = 0, help = "ms that the planned run must tell from nothing; 0: 1 % of the level" },
+  max_wait = { "number", default = 0.02, help = "share of a block that may be spent waiting for a processor; 1: any" },
   warmup = { "number", default = 0.5, help = "seconds per process and arm" },
 }
 local S, D, extra, seed = opt.tokens | 0, opt.width | 0, opt.extra | 0, opt.seed | 0
@@ -32,5 +33,5 @@ return experiment {
   arm { name = "explicit", role = "control", build = attn.explicit },
   arm { name = "other", role = "candidate", build = planted },
   gate { use = "latency", arm = "other", fixture = { "one", "two" }, seed = seed, warmup_s = opt.warmup, processes = opt.processes | 0,
-    blocks = opt.blocks > 0 and opt.blocks | 0 or nil, resolve_ms = opt.resolve > 0 and opt.resolve or nil },
+    blocks = opt.blocks > 0 and opt.blocks | 0 or nil, resolve_ms = opt.resolve > 0 and opt.resolve or nil, max_wait = opt.max_wait },
 }

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# tests/bench/latency.sh BUILD [REPEATS] [TOKENS] [WIDTH] [BLOCKS] [PROCESSES] [FIRST]: the latency gate on this machine, THREADS=1: A/A
+# tests/bench/latency.sh BUILD [REPEATS] [TOKENS] [WIDTH] [BLOCKS] [PROCESSES] [FIRST]: the latency gate on this machine, THREADS=1, MAX_WAIT=0.02: A/A
 # repeats of BLOCKS blocks in each of PROCESSES with the seeds from FIRST on, a planted slowdown of about 3 %, and both again with a load on the other
 # core during the second half. Prints what came out, no verdict on it. The main experiment's arm: latency.sh BUILD 20 750 1280 8 3.
 set -euo pipefail
@@ -14,7 +14,7 @@ host=bench
 # measure NAME SEED EXTRA BLOCKS [RESOLVE_MS]: one run (0 blocks: as many as the pilot plans to find RESOLVE_MS, or 1 % of the level).
 measure() {
     "$build/bin/assay" run -q "$here/latency.lua" --out "$out/$1" --host $host --threads "${THREADS:-1}" --set "tokens=$tokens" --set "width=$width" \
-        --set "seed=$2" --set "extra=$3" --set "blocks=$4" --set "processes=$processes" --set "resolve=${5:-0}" >/dev/null 2>"$out/err" || case $? in 1 | 4 | 5) ;; *) cat "$out/err" >&2; exit 3 ;; esac
+        --set "seed=$2" --set "extra=$3" --set "blocks=$4" --set "processes=$processes" --set "resolve=${5:-0}" --set "max_wait=${MAX_WAIT:-0.02}" >/dev/null 2>"$out/err" || case $? in 1 | 4 | 5) ;; *) cat "$out/err" >&2; exit 3 ;; esac
 }
 line() {
     awk -v name="$1" -v load="$(cut -d' ' -f1 /proc/loadavg 2>/dev/null || echo -)" '
