@@ -74,7 +74,7 @@ static void rule_2_nan_fails_and_nothing_else_is_computed(void) {
     c[3] = INFINITY;
     expect(alone("{\"preset\":\"none\",\"max_abs_max\":1e300}"), "kill", "nonfinite_output");
 }
-/* M69_no: a fixture without power decides nothing */
+/* A fixture without power decides nothing. */
 static void rule_3_a_flat_fixture_has_no_power(void) {
     reset();
     for (int i = 0; i < N; i++) r[i] = c[i] = 0.5;
@@ -290,6 +290,24 @@ static void diagnoses_stand_beside_the_deciding_code(void) {
     r[0] = 1e5, c[0] = 1e5; /* overflows in fp16 */
     expect(alone("{}"), "kill", "fp16_overflow_suspected");
 }
+/* M185_yes: what is wrong in another way than rows that start at the wrong place is not called a layout. */
+static void other_faults_are_no_layout_mismatch(void) {
+    reset();
+    for (int i = E; i < N / 4; i++) c[i] = r[(i + 5) % N]; /* row 0 is right, and so are most of the others */
+    assay_json *v = alone("{}");
+    CU_ASSERT(!has_code(v, "layout_mismatch_suspected"));
+    expect(v, "kill", "row_cosine_below_min");
+    reset();
+    for (int i = 0; i < N; i++) c[i] = r[(i + 5) % N]; /* all rows are wrong, row 0 too */
+    v = alone("{}");
+    CU_ASSERT(!has_code(v, "layout_mismatch_suspected"));
+    expect(v, "kill", "cosine_below_min");
+    reset();
+    for (int i = 0; i < N; i++) c[i] = r[i] * 1.05; /* each row points where it should */
+    v = alone("{}");
+    CU_ASSERT(!has_code(v, "layout_mismatch_suspected"));
+    expect(v, "kill", "scale_error");
+}
 /* The limits that would have let it pass are said, stamped, and change nothing. */
 static void what_would_have_passed_is_stamped_post_hoc(void) {
     reset();
@@ -384,7 +402,15 @@ static void published_identical_passes_whatever_the_peak(void) {
         expect(v, "pass", NULL);
     }
 }
-/* M57_no M182_no */
+/* M182_no: with a peak of 1 taken for granted these 20 dB would be 60. */
+static void published_small_outputs_have_a_small_peak(void) {
+    reset();
+    for (int i = 0; i < N; i++) r[i] = i % 2 ? 0.01 : -0.01, c[i] = r[i] * 1.1;
+    assay_json *v = alone("{\"preset\":\"none\",\"psnr_min_db\":40}");
+    CU_ASSERT_DOUBLE_EQUAL(metric(v, "candidate", "psnr_db"), 20, 0.1);
+    expect(v, "kill", "psnr_below_min");
+}
+/* M57_no */
 static void published_nan_is_killed_not_skipped(void) {
     reset();
     for (int i = 0; i < N; i++) c[i] = NAN;
@@ -421,6 +447,7 @@ ASSAY_SUITE("parity", TEST(a_rounded_reference_passes_every_rule), TEST(rule_0_n
             TEST(rule_12_error_against_the_controls), TEST(rule_2e_a_fixture_beyond_both_arms), TEST(rule_12c_a_control_that_fails_is_no_measure),
             TEST(rule_13_declared_limits), TEST(rule_14_one_element_holds_the_energy), TEST(a_pass_needs_rule_7_12_or_13),
             TEST(labels_are_judged_one_by_one), TEST(diagnoses_stand_beside_the_deciding_code),
+            TEST(other_faults_are_no_layout_mismatch),
             TEST(what_would_have_passed_is_stamped_post_hoc), TEST(padded_tokens_take_no_part), TEST(missing_evidence_is_not_measured), TEST(axes_that_do_not_exist_are_errors),
             TEST(letters_of_the_calibration_preset), TEST(published_zeros_against_zeros_is_no_pass),
-            TEST(published_identical_passes_whatever_the_peak), TEST(published_nan_is_killed_not_skipped), TEST(an_older_host_is_refused))
+            TEST(published_identical_passes_whatever_the_peak), TEST(published_small_outputs_have_a_small_peak), TEST(published_nan_is_killed_not_skipped), TEST(an_older_host_is_refused))
