@@ -133,6 +133,21 @@ function T.double_scale_stands_before_the_op()
   t.equal(m:find("scaled_dot_product_attention")[1]:arg("query").op.type, "mul")
 end
 
+-- Shapes of query, key, value and output of the fused arm at the width of the report's encoder.
+local function probe(tokens)
+  local m, w = t.mil(), assay.full({ shape = { 1280, 1280 }, dtype = "fp16" }):tensor()
+  t.outputs(m, attn.fused { mil = m, shapes = { x = { 2, tokens, 1280 }, heads = 20, head_dim = 64 }, weights = { q = w, k = w, v = w }, with = {},
+                            precision = "fp16", opset = "iOS18" })
+  local op, list = m:find("scaled_dot_product_attention")[1], {}
+  for i, name in ipairs { "query", "key", "value" } do list[i] = table.concat(op:arg(name).shape, ",") end
+  return table.concat(list, " ") .. " " .. table.concat(m:outputs()[1].shape, ",")
+end
+
+-- 1500 positions in two halves on the batch axis, 20 heads of 64.
+function T.M14_yes_the_probe_of_the_report()
+  t.equal(probe(750), "2,20,750,64 2,20,750,64 2,20,750,64 2,20,750,64")
+end
+
 function T.missing_shapes_are_said()
   t.fails(function() attn.fused { shapes = {}, mil = t.mil(), weights = weights, with = {} } end, "shapes.x = { batch, tokens, width } is needed")
 end

@@ -125,7 +125,7 @@ static void M6_control_must_be_explicit(void) {
     pair("fused_tiny_fp16", "fused_tiny_fp16", "invalid: control_holds_forbidden_op control_not_explicit |");
 }
 
-/* M15_no M55_no */
+/* M15_no M55_no M14_no: nor are arms of other shapes compared */
 static void M15_precision_and_io_must_match(void) {
     if (!ready()) return;
     pair("fused_tiny_fp16", "explicit_tiny_fp32", "invalid: arms_not_comparable |");
@@ -287,8 +287,8 @@ static void M1_M4_M8_M9_say_why_it_was_decomposed(void) {
     says(judge_mil(PROJECTIONS OP("attn", "add(x = q, y = k)"), NULL), "not_fused", "no explicit attention either");
 }
 
-/* M2_no M12_no M13_no */
-static void M2_M12_M13_operands_must_fit(void) {
+/* M2_no M12_no */
+static void M2_M12_operands_must_fit(void) {
     assay_evidence_set *ev = assay_evidence_new();
     open_gate();
     add_mil(ev, "candidate", T "x, tensor<fp32, [3, 2, 4]> y",
@@ -303,6 +303,25 @@ static void M2_M12_M13_operands_must_fit(void) {
                                   "= string(\"attn\")];\n",
             "attn");
     expect(judge(ev, NULL), "kill: | op_contract_violated", "rank 2");
+}
+
+#define SOURCE(out) "tensor<fp32, [1, 3, 4]> " out " = linear(weight = w, x = y)[name = string(\"" out "\")];\n"
+#define NARROW                                                                                                                    \
+    "tensor<fp32, [2, 4]> w2 = const()[name = string(\"w2\"), val = tensor<fp32, [2, 4]>([[1.0, 0.0, 0.0, 0.0], [0.0, 1.0, 0.0, "   \
+    "0.0]])];\ntensor<fp32, [1, 2, 2]> kn = linear(weight = w2, x = x)[name = string(\"kn\")];\n"
+
+static assay_json *judge_with_source(const char *body) {
+    assay_evidence_set *ev = assay_evidence_new();
+    open_gate();
+    add_mil(ev, "candidate", T "x, tensor<fp32, [1, 3, 4]> y", body, "attn");
+    return judge(ev, NULL);
+}
+
+/* M13_yes: keys and values of another length than the query. M13_no: a value longer than its key, a key of another head size. */
+static void M13_head_size_and_source_length(void) {
+    expect(judge_with_source(PROJECTIONS SOURCE("ky") SOURCE("vy") SDPA("attn", "q", "ky", "vy")), "pass: |", "another source");
+    says(judge_with_source(PROJECTIONS SOURCE("vy") SDPA("attn", "q", "k", "vy")), "op_contract_violated", "axis 1:");
+    says(judge_mil(PROJECTIONS NARROW SDPA("attn", "q", "kn", "v"), NULL), "op_contract_violated", "axis 2:");
 }
 
 /* The sources disagree: equal unless the experiment names the other. */
@@ -361,7 +380,7 @@ static void M18_a_pair_that_nobody_tested_is_flagged(void) {
     says(judge(ev, "{\"tested_pairs\":[\"" TESTED "\"]}"), "converter_untested", "names no converter");
 }
 
-/* M18_yes M17_no: the mask is reported */
+/* M18_yes: what the package says of itself is reported, and so is a mask (M17). */
 static void M17_M18_facts_are_reported(void) {
     if (!ready()) return;
     assay_evidence_set *ev = assay_evidence_new();
@@ -374,6 +393,11 @@ static void M17_M18_facts_are_reported(void) {
     CU_ASSERT_FALSE(assay_json_bool(assay_json_get(details, "facts.candidate"), "has_state", true));
     CU_ASSERT_PTR_NOT_NULL(assay_json_string(assay_json_get(details, "facts.candidate"), "version", NULL));
     assay_json_free(v);
+}
+
+/* M17_no: an output projection behind the attention */
+static void M17_an_output_projection_hides_the_attention(void) {
+    expect(judge_mil(PROJECTIONS SDPA("a", "q", "k", "v") OP("attn", "linear(weight = w, x = a)"), NULL), "kill: | attention_not_exposed", "projected");
 }
 
 static void absent_weight_file_is_said(void) {
@@ -458,7 +482,7 @@ ASSAY_SUITE("conversion", TEST(M5_M6_M55_fused_beside_explicit_passes), TEST(M5_
             TEST(M15_precision_and_io_must_match), TEST(M16_other_weights_are_not_comparable),
             TEST(absent_evidence_is_not_measured), TEST(M7_scales_are_found_wherever_they_stand),
             TEST(M16_weights_are_compared_however_they_are_spelled), TEST(M5_exactly_so_many_that_reach_an_output),
-            TEST(M1_M4_M8_M9_say_why_it_was_decomposed), TEST(M2_M12_M13_operands_must_fit), TEST(M249_yes_M249_no_batch_axes_by_named_source), TEST(M11_the_op_has_no_scale_input),
-            TEST(M17_M18_facts_are_reported), TEST(M3_M10_the_op_has_no_dropout_and_no_causal_flag),
+            TEST(M1_M4_M8_M9_say_why_it_was_decomposed), TEST(M2_M12_operands_must_fit), TEST(M13_head_size_and_source_length), TEST(M249_yes_M249_no_batch_axes_by_named_source), TEST(M11_the_op_has_no_scale_input),
+            TEST(M17_M18_facts_are_reported), TEST(M17_an_output_projection_hides_the_attention), TEST(M3_M10_the_op_has_no_dropout_and_no_causal_flag),
             TEST(M3_M10_one_mask_is_all_there_is), TEST(M18_a_pair_that_nobody_tested_is_flagged), TEST(absent_weight_file_is_said), TEST(every_package_is_classified_by_its_tags),
             TEST(tear_down))
