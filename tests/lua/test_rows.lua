@@ -40,6 +40,17 @@ local function rms(m, x)
   return m:real_div { x = x, y = m:sqrt { x = m:add { x = mean, y = 1e-5 } } }
 end
 
+-- M103: such a norm divides by infinity, and its zeros are killed.
+function T.M103_both_the_norm_of_large_values()
+  local function verdict(scale)
+    local x = fx.seeded({ label = "rows/large", shape = { 1, 4, 16, 32 }, scale = scale }):tensor()
+    local function normed(precision) return run({ x = x }, function(m, v) return rms(m, v.x) end, precision, "fp16") end
+    return t.judge("dead_path", { layout = "BHSD" }, { reference = normed "fp64", candidate = normed "declared" })
+  end
+  t.equal(verdict(1).verdict, "pass")
+  t.ok(verdict(1000).codes:find "all_zero_output")
+end
+
 -- M104: LayerNorm of [x, -x] is RMSNorm of x, in arithmetic; LayerNorm of x is not.
 function T.M104_both_layer_norm_as_rms_norm()
   local inputs = { x = seeded("rows/norm", { 4, 64 }) }

@@ -146,6 +146,23 @@ pair.ne(T, "mask_kind", "M24_both M26_both", {
   wrong = by_head { mask = causal { channels = true } }, control = by_head { mask = causal { channels = true, value = -1e4 } },
   right = by_head { mask = causal { channels = true, value = -1e4 } }, says = { "float with -40000, and in the control float with -10000" } })
 
+-- Does the rule speak of two fused arms with these masks?
+local function kinds_differ(mine, theirs)
+  for _, f in ipairs(pair.findings("gpu", heads { mask = mine }, nil, { control = pair.graph(heads { mask = theirs }) })) do
+    if f.rule == "mask_kind" then return true end
+  end
+  return false
+end
+local function boolean() return assay.band({ shape = { 1, 1, 64, 64 }, above = 0, dtype = "bool" }):tensor() end
+T.M24_both_a_boolean_mask_beside_numbers = function()
+  t.ok(kinds_differ(boolean, causal()))
+  t.ok(not kinds_differ(boolean, boolean))
+end
+T.M26_both_infinite_beside_finite = function()
+  t.ok(kinds_differ(causal { value = -math.huge }, causal()))
+  t.ok(not kinds_differ(causal { value = -math.huge }, causal { value = -math.huge }))
+end
+
 -- A chunk of 64 queries behind 64 cached keys, of which 16 are written (t = 16). `off`: what is wrong with it.
 local function read_only(off)
   return function(m)

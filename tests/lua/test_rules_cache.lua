@@ -145,6 +145,11 @@ end
 pair.ne(T, "entrypoint_grid", "M152_both", { wrong = functions(llm), facts = { contexts = { 256 }, lengths = { 64 } },
   right = functions { "load_embeddings", "gather_embeddings", "extend_256_64", "prompt_opt_256_64" }, says = { "missing: extend_256_64" } })
 pair.ne(T, "chunk_length", "M149_both", { wrong = functions { "load_embeddings", "gather_embeddings", "extend_256_8", "prompt_opt_256_48" }, right = functions(llm) })
+T.M149_no_a_chunk_below_32 = function()
+  local found = pair.findings("neural-engine", functions { "load_embeddings", "gather_embeddings", "extend_256_8", "prompt_opt_256_16" })
+  t.equal(#found, 1)
+  t.equal(found[1].message, "chunks of 16")
+end
 
 pair.ne(T, "geometry", "M199_both", { wrong = clean, right = clean, facts = { image = 340, patch = 14, window = 24, chunk = 576 },
   right_facts = { image = 336, patch = 14, window = 24, chunk = 576 }, says = { "image 340 is no multiple of patch 14" } })
