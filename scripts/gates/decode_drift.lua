@@ -101,6 +101,9 @@ return gate_type {
     end
     if p.chunk == 1 and tokens > 50 then finding:reason("prefill_token_by_token", "more than 50 tokens, one a call: prompts are better given in chunks of 64") end
     if tokens < p.min_tokens then return finding:inconclusive("too_few_tokens", ("%d tokens; %d are needed before a decode may be called right"):format(tokens, p.min_tokens)) end
+    if tokens < p.chunk then
+      return finding:inconclusive("shorter_than_a_chunk", ("%d tokens, a call takes %d: no seam between two calls was seen"):format(tokens, p.chunk))
+    end
     return finding:pass()
   end,
 }

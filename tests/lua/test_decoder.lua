@@ -81,6 +81,14 @@ function T.M213_chunk_end_is_worst_at_first()
   t.ok(v.codes:find "first_call_worst")
 end
 
+-- M147: what is shorter than one call has no seam, so it shows nothing.
+function T.M147_no_a_prompt_shorter_than_a_chunk()
+  local r = fx.seeded({ label = "test/64", shape = { 1, 2, 64, 8 }, dtype = "fp32" }):tensor()
+  local v = t.judge("decode_drift", { snr_min_db = 40, chunk = 128 }, { candidate = r:to "fp16", reference = r })
+  t.equal(v.verdict, "inconclusive")
+  t.ok(v.codes:find "shorter_than_a_chunk")
+end
+
 -- M213_yes M214_yes M148_yes M210_yes: the right loop's curve is flat, and nothing is said of it.
 function T.M148_yes_a_flat_curve()
   local v = drift(run(decoder.loop).attention, reference.attention)
