@@ -57,13 +57,24 @@ static void compare_inputs(const assay_program_1 *p, const arm *cand, const arm 
     for (uint32_t i = 0; i < n; i++) compare_pair(p, "input", i, p->input(cand->fn, i), partner_input(p, cand, ctrl, i), cand, r);
 }
 
+/* Outputs are known by their names: one that the control has at another place would be compared with another value. */
+static void compare_place(const assay_program_1 *p, uint32_t i, const arm *cand, const arm *ctrl, report *r) {
+    const char *name = p->value_name(p->output(cand->fn, i));
+    for (uint32_t k = 0; k < p->output_count(ctrl->fn); k++)
+        if (k != i && !strcmp(p->value_name(p->output(ctrl->fn, k)), name))
+            conversion_invalid(r, "arms_not_comparable", cand->name, "output %u '%s' is output %u of the control", i + 1, name, k + 1);
+}
+
 static void compare_outputs(const assay_program_1 *p, const arm *cand, const arm *ctrl, report *r) {
     uint32_t n = p->output_count(cand->fn), m = p->output_count(ctrl->fn);
     if (n != m) {
         conversion_invalid(r, "arms_not_comparable", cand->name, "%u outputs in the candidate, %u in the control", n, m);
         return;
     }
-    for (uint32_t i = 0; i < n; i++) compare_pair(p, "output", i, p->output(cand->fn, i), p->output(ctrl->fn, i), cand, r);
+    for (uint32_t i = 0; i < n; i++) {
+        compare_pair(p, "output", i, p->output(cand->fn, i), p->output(ctrl->fn, i), cand, r);
+        compare_place(p, i, cand, ctrl, r);
+    }
 }
 
 void conversion_compare_contract(const assay_program_1 *p, const settings *s, const arm *candidate, const arm *control,

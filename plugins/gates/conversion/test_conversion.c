@@ -395,6 +395,21 @@ static void M17_M18_facts_are_reported(void) {
     assay_json_free(v);
 }
 
+#define TWICE OP("twice", "add(x = attn, y = attn)")
+static assay_json *judge_two_outputs(const char *outputs) {
+    assay_evidence_set *ev = assay_evidence_new();
+    open_gate();
+    add_mil(ev, "candidate", T "x", PROJECTIONS SDPA("attn", "q", "k", "v") TWICE, "attn, twice");
+    add_mil(ev, "control", T "x", CONTROL TWICE, outputs);
+    return judge(ev, NULL);
+}
+
+/* M186_yes M219_yes: outputs by their names. M186_no M219_no: the same two, exchanged. */
+static void M186_outputs_are_known_by_name(void) {
+    expect(judge_two_outputs("attn, twice"), "pass: |", "the same order");
+    expect(judge_two_outputs("twice, attn"), "invalid: arms_not_comparable |", "exchanged");
+}
+
 /* M17_no: an output projection behind the attention */
 static void M17_an_output_projection_hides_the_attention(void) {
     expect(judge_mil(PROJECTIONS SDPA("a", "q", "k", "v") OP("attn", "linear(weight = w, x = a)"), NULL), "kill: | attention_not_exposed", "projected");
@@ -483,6 +498,6 @@ ASSAY_SUITE("conversion", TEST(M5_M6_M55_fused_beside_explicit_passes), TEST(M5_
             TEST(absent_evidence_is_not_measured), TEST(M7_scales_are_found_wherever_they_stand),
             TEST(M16_weights_are_compared_however_they_are_spelled), TEST(M5_exactly_so_many_that_reach_an_output),
             TEST(M1_M4_M8_M9_say_why_it_was_decomposed), TEST(M2_M12_operands_must_fit), TEST(M13_head_size_and_source_length), TEST(M249_yes_M249_no_batch_axes_by_named_source), TEST(M11_the_op_has_no_scale_input),
-            TEST(M17_M18_facts_are_reported), TEST(M17_an_output_projection_hides_the_attention), TEST(M3_M10_the_op_has_no_dropout_and_no_causal_flag),
+            TEST(M17_M18_facts_are_reported), TEST(M17_an_output_projection_hides_the_attention), TEST(M186_outputs_are_known_by_name), TEST(M3_M10_the_op_has_no_dropout_and_no_causal_flag),
             TEST(M3_M10_one_mask_is_all_there_is), TEST(M18_a_pair_that_nobody_tested_is_flagged), TEST(absent_weight_file_is_said), TEST(every_package_is_classified_by_its_tags),
             TEST(tear_down))
