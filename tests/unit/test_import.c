@@ -203,7 +203,7 @@ static void plans_of_each_tool(void) {
     CU_ASSERT_PTR_NULL(import_text("{\"operations\":", ASSAY_E_INPUT));
 }
 
-/* M46_yes: a trace whose tables are not known proves nothing. M216_yes: the marker of a palettisation that did not happen. */
+/* M46_no: a trace whose tables are not known proves nothing. M216_no: the log of a palettisation that did not happen is read as such. */
 static void logs_and_traces(void) {
     CU_ASSERT_PTR_NULL(import_text("<?xml version=\"1.0\"?><trace-query-result><node/></trace-query-result>", ASSAY_E_UNSUPPORTED));
     assay_json *log = import_text("a\nx ANECCompile() FAILED (11)\n", ASSAY_OK);
@@ -212,6 +212,7 @@ static void logs_and_traces(void) {
     assay_json_free(log);
     log = import_text("Skipping palettization of layer a\n", ASSAY_OK);
     CU_ASSERT_FALSE(assay_json_bool(log, "neural_engine_compile_failed", true));
+    CU_ASSERT_STRING_EQUAL(assay_json_string(assay_json_at(assay_json_get(log, "markers"), 0), "means", ""), "weights were not palettised");
     assay_json_free(log);
 }
 

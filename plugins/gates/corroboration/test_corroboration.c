@@ -146,8 +146,14 @@ static void M46_no_trace_alone(void) {
     expect(g, "not-measured unknown_trace_schema no_rail_log");
 }
 
+static void M46_yes_a_trace_beside_the_rails_adds_nothing(void) {
+    given g = right();
+    g.trace = "\"<trace-query-result/>\"";
+    expect(g, "pass unknown_trace_schema");
+}
+
 static void tear_down(void) { assay_registry_free(registry); }
 
 ASSAY_SUITE("corroboration", TEST(M41_yes_power_during_the_predictions), TEST(M41_no_power_outside_of_them), TEST(M41_no_three_states),
             TEST(M41_no_intervals_of_this_boot), TEST(M47_no_contrast), TEST(silent_contrasts_pass), TEST(M48_no_sampler_is_assumed),
-            TEST(M46_no_trace_alone), TEST(tear_down))
+            TEST(M46_no_trace_alone), TEST(M46_yes_a_trace_beside_the_rails_adds_nothing), TEST(tear_down))
