@@ -1,4 +1,4 @@
-/* One run: judge and trials in turns, the cheapest gates first (M68), under the directory's lock. */
+/* One run: judge and trials in turns, gate by gate in the order of the script, under the directory's lock. */
 #include "run/drive.h"
 #include "base/fs.h"
 #include "base/names.h"

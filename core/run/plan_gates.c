@@ -178,9 +178,39 @@ static assay_status meet_needs(assay_plan_build *b, assay_json *row, const assay
     return st;
 }
 
+/* ---- the cheapest first */
+
+/* How dear the dearest thing is that a gate asks for; -1: it asks for nothing yet. */
+static int dearest(const assay_json *needs) {
+    static const char *const kinds[] = {"program", "plan", "output", "timing"};
+    int rank = -1;
+    for (const assay_json *need = assay_json_first(needs); need; need = assay_json_next(need))
+        for (int k = 0; k < (int)(sizeof kinds / sizeof *kinds); k++)
+            if (k > rank && assay_streq(assay_json_string(need, "kind", ""), kinds[k])) rank = k;
+    return rank;
+}
+
+/* Gates are judged in the order of the script, and a kill spares what stands behind it: told once, where a dearer gate stands before a
+ * cheaper one (M68). The order stays the author's. */
+static void note_order(const assay_plan_build *b, const assay_json *rows, const int *rank) {
+    size_t dear = 0, n = assay_json_len(rows);
+    if (!b->o->note || b->o->mutants || assay_streq(assay_json_string(b->desc, "stop", ""), "never")) return;
+    for (size_t i = 1; i < n; i++) {
+        const assay_json *row = assay_json_at(rows, i), *before = assay_json_at(rows, dear);
+        if (rank[i] >= rank[dear]) dear = i;
+        if (rank[i] < 0 || rank[i] >= rank[dear]) continue;
+        char *text = assay_xprintf("%s: gate \"%s\" stands behind the dearer \"%s\": a kill by it would come late; put the cheapest first",
+                                   assay_json_string(row, "where", ""), assay_json_string(row, "use", ""), assay_json_string(before, "use", ""));
+        b->o->note(b->o->ctx, text);
+        free(text);
+        return;
+    }
+}
+
 assay_status assay_plan_build_gates(assay_plan_build *b, assay_error *err) {
     const assay_json *gates = assay_json_get(b->desc, "gates");
     assay_json *rows = assay_json_set(b->plan, "gates", assay_json_array());
+    int *rank = assay_xcalloc(assay_json_len(gates) + 1, sizeof *rank);
     assay_status st = ASSAY_OK;
     for (size_t i = 0; st == ASSAY_OK && i < assay_json_len(gates); i++)
         st = plan_gate(b, assay_json_at(gates, i), assay_json_append(rows, assay_json_object()), err);
@@ -188,8 +218,11 @@ assay_status assay_plan_build_gates(assay_plan_build *b, assay_error *err) {
         assay_json *needs = NULL;
         st = assay_gate_first_needs(b->plan, b->o->registry, i, &needs, err);
         if (st == ASSAY_OK) st = check_fixtures(assay_json_at(rows, i), needs, err);
+        rank[i] = dearest(needs);
         if (st == ASSAY_OK) st = meet_needs(b, assay_json_at(rows, i), needs, err);
         assay_json_free(needs);
     }
+    if (st == ASSAY_OK) note_order(b, rows, rank);
+    free(rank);
     return st;
 }
