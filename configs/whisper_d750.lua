@@ -55,7 +55,7 @@ return experiment {
   gate { use = "power" },
   gate { use = "parity", arm = "fused", cosine_min = 0.9999, max_abs_factor_vs_control = 4 },
   gate { use = "sensitivity", arm = "fused", token = { batch = 1, position = 500 } },
-  gate { use = "latency", arm = "fused", layers = 32, min_prize_ms = 5, margin_ms = 0, gap_ms = 0 },
+  gate { use = "latency", arm = "fused", layers = 32, min_prize_ms = 5, margin_ms = 0, gap_ms = 0, max_blocks = 8000 },
 
   kill { gate = "latency", metric = "gain_ms_ci_low", at_most = 0, claim = "faster", why = "the interval includes zero" },
 }
