@@ -129,7 +129,7 @@ static assay_status warm_up(bench *b, size_t least_n, double least_s, assay_erro
 }
 
 static assay_status warm_up_until_steady(bench *b, assay_error *err) {
-    size_t least_n = (size_t)assay_json_int(b->design, "warmup_min", 20);
+    size_t least_n = (size_t)assay_json_int(b->design, "warmup_min", 40);
     double least_s = assay_json_number(b->design, "warmup_s", 2);
     assay_status st = warm_up(b, least_n, least_s, err);
     for (int i = 0; i < 2; i++) b->arms[i].warm.steady = assay_is_steady(b->arms[i].warm.ns, b->arms[i].warm.len);

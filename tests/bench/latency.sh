@@ -54,14 +54,21 @@ for i in $(seq "$first" $((first + repeats - 1))); do
 done
 echo "not different: $((repeats - differ)) of $repeats"
 
-# How much one planted operation costs, then as many of them as make 3 %; the pilot plans the run for exactly what is planted.
-many=50
-measure calibrate 1 $many "$blocks"
-judge calibrate | tee "$out/last"
-read -r extra resolve < <(sed 's/.*gain \([-+0-9.]*\) ms (\([-+0-9.]*\) %).*/\1 \2/' "$out/last" |
-    awk -v many=$many '{ n = $2 < 0 ? int(3 / (-$2 / many) + 0.5) : many; if (n < 1) n = 1; printf "%d %.4f\n", n, $1 < 0 ? -$1 / many * n : 0 }')
-echo "planted: $extra operations, $resolve ms, as near to 3 % as whole operations come; the pilot plans the blocks for it"
-for i in $(seq "$first" $((first + 2))); do measure "planted$i" "$((100 + i))" "$extra" 0 "$resolve"; judge "planted$i"; done
+# What a quarter and three quarters of a multiplication cost, and on that line the share that costs 3 %; the pilot plans the run for it.
+for share in 0.25 0.75; do measure "calibrate$share" 1 "$share" "$blocks"; judge "calibrate$share"; done | tee "$out/costs"
+read -r extra resolve < <(sed 's/.*gain \([-+0-9.]*\) ms (\([-+0-9.]*\) %).*/\1 \2/' "$out/costs" | awk '
+    { cost[NR] = -$2; if ($2 + 0) level = 100 * $1 / $2 }
+    END { extra = cost[2] > cost[1] ? 0.25 + 0.5 * (3 - cost[1]) / (cost[2] - cost[1]) : 1
+          printf "%.2f %.4f\n", extra < 0.02 ? 0.02 : extra > 50 ? 50 : extra, 0.03 * level }')
+echo "planted: $extra multiplications, 3 % or $resolve ms; the pilot plans the blocks for it"
+found=0 planted=$((repeats < 10 ? repeats : 10))
+for i in $(seq "$first" $((first + planted - 1))); do
+    measure "planted$i" "$((100 + i))" "$extra" 0 "$resolve"
+    judge "planted$i" | tee "$out/last"
+    if grep -q ' kill ' "$out/last"; then found=$((found + 1)); fi
+    rm -rf "${out:?}/planted$i"
+done
+echo "found: $found of $planted"
 echo "with a load on the other core during the second half"
 for i in "$first" $((first + 1)); do
     for n in 0 "$extra"; do

@@ -20,7 +20,7 @@ static const assay_param params[] = {
     { "unit_of_analysis", "auto", "auto|block|pair|process|session", NULL, "what counts as one observation; pair = block, session = process", 1, 0, ASSAY_T_STRING, 0 },
     { "processes", "5", NULL, "processes", "fresh processes of a live run", 1, 64, ASSAY_T_INT, 0 },
     { "blocks", "", NULL, "blocks", "ABBA or BAAB blocks in each process, half of each, in random order; default: as many as the pilot says are needed", 2, 10000, ASSAY_T_INT, 0 },
-    { "warmup_min", "20", NULL, "predictions", "least warm-up per process and arm", 0, 100000, ASSAY_T_INT, 0 },
+    { "warmup_min", "40", NULL, "predictions", "least warm-up per process and arm", 0, 100000, ASSAY_T_INT, 0 },
     { "warmup_s", "2", NULL, "s", "least warm-up time per process and arm", 0, 3600, ASSAY_T_NUMBER, 0 },
     { "max_wait", "0.02", NULL, NULL, "share of a block's time that the timed thread may wait for a processor; above it the block is dropped; 1: never", 0, 1, ASSAY_T_NUMBER, 0 },
     { "seed", "1", NULL, NULL, "of block orders and resampling", 0, 9007199254740991.0, ASSAY_T_INT, 0 },
