@@ -1,5 +1,5 @@
 /* metrics/block_body.h: one vector level of the block sums. The block_*.c that includes it has set LEVEL_TABLE and WIDTH (doubles
- * in a vector: 2, 4 or 8) and defined vec, bits, load_f16, load_f32, larger and add_zeros. The eight lanes of a group are taken
+ * in a vector: 2, 4 or 8) and defined vec, bits, load_f16, load_f32, larger and add_zeros, and look_at_halves where the machine has better than a loop. The eight lanes of a group are taken
  * WIDTH at a time, each part in a loop of its own, so that the sums of a part stay in registers and every level adds in one order. */
 #include "metrics/block_levels.h"
 #include "tensor/dtype.h"
@@ -61,12 +61,9 @@ INLINE void fill(unsigned char *out, const unsigned char *from, size_t n, size_t
     for (size_t i = n; i < ASSAY_LANES; i++) memcpy(out + i * size, with, size);
 }
 
-/* Zeros and the largest magnitude of halves, as the integers they are: four times as many to a vector as doubles. */
-typedef struct halves {
-    uint16_t zeros, largest; /* a block has no more elements than fit */
-} halves;
-INLINE halves look_at_halves(const unsigned char *p, size_t n) {
-    halves o = {0, 0};
+#ifndef HAS_LOOK_AT_HALVES
+INLINE assay_halves look_at_halves(const unsigned char *p, size_t n) {
+    assay_halves o = {0, 0};
     for (size_t i = 0; i < n; i++) {
         uint16_t h;
         memcpy(&h, p + 2 * i, sizeof h);
@@ -76,6 +73,7 @@ INLINE halves look_at_halves(const unsigned char *p, size_t n) {
     }
     return o;
 }
+#endif
 
 typedef struct raw_part {
     vec r, c, rr, cc, rc, abs_d, dd, max_d, peak;
@@ -105,6 +103,25 @@ INLINE void raw_step(raw_part *s, const unsigned char *r, const unsigned char *c
 enum { GROUPS_IN_LINE = 64 / (2 * ASSAY_LANES) };
 INLINE void fetch(const unsigned char *p) { __builtin_prefetch((const void *)((uintptr_t)p + 2048)); }
 
+
+/* Where a part of the lanes begins in the groups of both sides, and how many groups there are. */
+typedef struct walk {
+    const unsigned char *r, *c;
+    size_t groups;
+} walk;
+/* All groups of one part. */
+INLINE void raw_groups(raw_part *s, const walk *w, int type_r, int type_c) {
+    const size_t step_r = ASSAY_LANES * size_of(type_r), step_c = ASSAY_LANES * size_of(type_c);
+    size_t g = 0;
+    for (; g + GROUPS_IN_LINE <= w->groups; g += GROUPS_IN_LINE) {
+        const unsigned char *r = w->r + g * step_r, *c = w->c + g * step_c;
+        if (type_r == ASSAY_BLOCK_F16) fetch(r);
+        if (type_c == ASSAY_BLOCK_F16) fetch(c);
+        for (size_t k = 0; k < GROUPS_IN_LINE; k++) raw_step(s, r + k * step_r, c + k * step_c, type_r, type_c);
+    }
+    for (; g < w->groups; g++) raw_step(s, w->r + g * step_r, w->c + g * step_c, type_r, type_c);
+}
+
 INLINE void raw_sums(const unsigned char *r, const unsigned char *c, size_t n, int type_r, int type_c, assay_block_sums *o) {
     static const unsigned char zero[8];
     double lane[9][ASSAY_LANES];
@@ -118,12 +135,10 @@ INLINE void raw_sums(const unsigned char *r, const unsigned char *c, size_t n, i
     for (int part = 0; part < ASSAY_LANES; part += WIDTH) {
         size_t at_r = (size_t)part * size_r, at_c = (size_t)part * size_c;
         const vec none = {0};
-        raw_part s = {none, none, none, none, none, none, none, none, none, (bits)none, (bits)none}; /* {0} is a slow fill */
-        for (size_t g = 0; g < groups; g++) {
-            if (type_r == ASSAY_BLOCK_F16 && g % GROUPS_IN_LINE == 0) fetch(r + g * ASSAY_LANES * size_r);
-            if (type_c == ASSAY_BLOCK_F16 && g % GROUPS_IN_LINE == 0) fetch(c + g * ASSAY_LANES * size_c);
-            raw_step(&s, r + at_r + g * ASSAY_LANES * size_r, c + at_c + g * ASSAY_LANES * size_c, type_r, type_c);
-        }
+        raw_part s; /* an initialiser would be a slow fill */
+        s.r = s.c = s.rr = s.cc = s.rc = s.abs_d = s.dd = s.max_d = s.peak = none;
+        s.zero_r = s.zero_c = (bits)none;
+        raw_groups(&s, &(walk){r + at_r, c + at_c, groups}, type_r, type_c);
         if (rest) raw_step(&s, last.r + at_r, last.c + at_c, type_r, type_c);
         const vec *sums[9] = {&s.r, &s.c, &s.rr, &s.cc, &s.rc, &s.abs_d, &s.dd, &s.max_d, &s.peak};
         for (int i = 0; i < 9; i++) memcpy(lane[i] + part, sums[i], sizeof(vec));
@@ -136,7 +151,7 @@ INLINE void raw_sums(const unsigned char *r, const unsigned char *c, size_t n, i
     o->zero_r = total(zeros[0]) - pads, o->zero_c = total(zeros[1]) - pads;
     if (type_c == ASSAY_BLOCK_F16) o->zero_c = look_at_halves(c, n).zeros;
     if (type_r != ASSAY_BLOCK_F16) return;
-    halves h = look_at_halves(r, n);
+    assay_halves h = look_at_halves(r, n);
     o->zero_r = h.zeros, o->peak = assay_load_f64(ASSAY_F16, &h.largest);
 }
 

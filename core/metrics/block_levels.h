@@ -9,6 +9,11 @@ typedef struct assay_block_shifted {
     double u, v, uu, vv, uv;
 } assay_block_shifted;
 
+/* Zeros and the largest magnitude of the halves of a block, as the integers they are: four times as many to a vector as doubles. */
+typedef struct assay_halves {
+    uint16_t zeros, largest; /* a block has no more elements than fit */
+} assay_halves;
+
 /* n is 1 to ASSAY_BLOCK; indices are ASSAY_BLOCK_F64 and so on. raw fills r to max_d and the zero counts. */
 typedef struct assay_block_level {
     void (*raw[ASSAY_BLOCK_TYPES][ASSAY_BLOCK_TYPES])(const void *r, const void *c, size_t n, assay_block_sums *out);
