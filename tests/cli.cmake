@@ -16,3 +16,6 @@ foreach(dir ${ASSAY_CLI_CASES})
   endif()
   set_tests_properties(cli.${name} PROPERTIES LABELS "${labels}" TIMEOUT ${limit} SKIP_RETURN_CODE 77)
 endforeach()
+# Every command's help has an example that works.
+add_test(NAME cli.examples COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/cli/examples.sh $<TARGET_FILE:assay>)
+set_tests_properties(cli.examples PROPERTIES LABELS cli TIMEOUT 240)

@@ -29,6 +29,17 @@ static unsigned distance(const char *a, size_t la, const char *b, size_t lb) {
     return last[lb];
 }
 
+/* The only candidate that begins with `name`: who writes scaled_dot means scaled_dot_product_attention. */
+static const char *completed(const char *name, size_t len, const char *const *candidates, size_t n) {
+    const char *found = NULL;
+    for (size_t i = 0; i < n && len >= 3; i++) {
+        if (!candidates[i] || strncmp(candidates[i], name, len) != 0) continue;
+        if (found) return NULL;
+        found = candidates[i];
+    }
+    return found;
+}
+
 const char *assay_suggest(const char *name, const char *const *candidates, size_t n) {
     size_t len = name ? strlen(name) : 0;
     if (len == 0 || len > NAME_MAX_LEN) return NULL;
@@ -43,7 +54,7 @@ const char *assay_suggest(const char *name, const char *const *candidates, size_
             found = candidates[i];
         }
     }
-    return found;
+    return found ? found : completed(name, len, candidates, n);
 }
 
 const char *assay_did_you_mean(char out[96], const char *name, const char *const *candidates, size_t n) {

@@ -4,7 +4,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* The candidate nearest to `name` (edit distance with transposition, at most max(1, len/3) edits), or NULL. */
+/* The candidate nearest to `name` (edit distance with transposition, at most max(1, len/3) edits), else the
+ * only one that begins with it (from three letters on), or NULL. */
 const char *assay_suggest(const char *name, const char *const *candidates, size_t n);
 /* Writes " (did you mean 'x'?)" or "" into out; returns out. */
 const char *assay_did_you_mean(char out[96], const char *name, const char *const *candidates, size_t n);

@@ -56,6 +56,7 @@ static void print_opts(const assay_opt *table) {
 
 void assay_args_help(const assay_command *cmd) {
     printf("usage: assay %s%s%s [options]\n\n%s\n", cmd->name, cmd->args ? " " : "", cmd->args ? cmd->args : "", cmd->summary);
+    if (cmd->example) printf("\nexample:\n  %s\n", cmd->example);
     if (cmd->opts && cmd->opts->name) {
         printf("\noptions:\n");
         print_opts(cmd->opts);

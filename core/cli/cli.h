@@ -19,6 +19,7 @@ typedef struct assay_command {
     int min_args, max_args;                      /* positional; max -1: any number */
     int (*run)(const struct assay_args *a);      /* returns the exit code */
     bool hidden;                                 /* internal ("worker") */
+    const char *example;                         /* one command line; tests/cli/examples.sh runs them all */
 } assay_command;
 typedef struct assay_args {
     const assay_command *cmd;

@@ -74,4 +74,5 @@ const assay_command assay_cmd_backends = {.name = "backends",
                                           .summary = "backends, and what their evidence counts as",
                                           .min_args = 0,
                                           .max_args = 1,
-                                          .run = run};
+                                          .run = run,
+                                          .example = "assay backends simulated"};

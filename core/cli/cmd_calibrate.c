@@ -16,7 +16,7 @@ enum { QUICK = 200, FULL = 10000, MOST = 1000000 };
 static const assay_opt opts[] = {
     { .name = "runs", .value = "N", .help = "simulated runs a cell (default 200)" },
     { .name = "full", .help = "10,000 runs a cell: minutes" },
-    { .name = "only", .value = "NAME", .help = "this condition, 'designs' or 'looks'; repeatable", .repeatable = true },
+    { .name = "only", .value = "NAME", .help = "this condition, 'designs' or 'looks'", .repeatable = true },
     { .name = "seed", .value = "S", .help = "of the simulation (default 1)" },
     { .name = "threads", .value = "N", .help = "default: all; changes no figure" },
     { .name = "markdown", .help = "the tables as Markdown" },
@@ -267,4 +267,5 @@ const assay_command assay_cmd_calibrate = {
     .min_args = 1,
     .max_args = 1,
     .run = run,
+    .example = "assay calibrate latency --only looks --runs 20",
 };

@@ -102,4 +102,5 @@ const assay_command assay_cmd_case = {
     .min_args = 1,
     .max_args = -1,
     .run = run,
+    .example = "assay case plugins/gates/parity/cases/rounded",
 };

@@ -209,4 +209,5 @@ const assay_command assay_cmd_compare = {
     .min_args = 1,
     .max_args = -1,
     .run = run,
+    .example = "assay compare reference.npy candidate.npy --axis head=1",
 };

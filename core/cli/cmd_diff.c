@@ -40,6 +40,8 @@ static assay_status read_side(const char *path, assay_json **out, assay_error *e
     free(plan);
     if (run_dir) return receipt_of_dir(path, out, err);
     if (assay_ends_with(path, ".json") && !assay_is_safetensors(path)) return assay_json_read_file(path, out, err);
+    if (!assay_ends_with(path, ".npy") && !assay_is_safetensors(path))
+        return assay_fail(err, ASSAY_E_INPUT, "%s: neither a run directory, a receipt or table (.json), tensors (.npy, .safetensors) nor a program", path);
     assay_json *tensors;
     assay_status st = assay_tensor_file_json(path, true, &tensors, err);
     if (st != ASSAY_OK) return st;
@@ -186,4 +188,5 @@ const assay_command assay_cmd_diff = {
     2,
     2,
     run,
-    false};
+    false,
+    "assay diff run fused"};

@@ -87,4 +87,5 @@ static int run(const assay_args *a) {
     return broken ? ASSAY_EXIT_ERROR : ASSAY_EXIT_OK;
 }
 
-const assay_command assay_cmd_doctor = {"doctor", NULL, "what works on this machine and what is missing", NULL, 0, 0, run, false};
+const assay_command assay_cmd_doctor = {"doctor", NULL, "what works on this machine and what is missing", NULL, 0, 0, run, false,
+    "assay doctor"};

@@ -241,4 +241,5 @@ static const assay_opt opts[] = {
     {"ranges", 0, NULL, "largest magnitude, fp16 headroom and subnormal share of every float value", false},
     {"threads", 0, "N", "default: all cores; results do not depend on it", false},
     {NULL, 0, NULL, NULL, false}};
-const assay_command assay_cmd_exec = {"exec", "PATH", "run a program on the reference backend", opts, 1, 1, run, false};
+const assay_command assay_cmd_exec = {"exec", "PATH", "run a program on the reference backend", opts, 1, 1, run, false,
+    "assay exec run/arms/fused/model.mlpackage -i x=run/fixtures/normal/x.npy --ranges"};

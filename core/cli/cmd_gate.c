@@ -45,9 +45,10 @@ static int run(const assay_args *a) {
 const assay_command assay_cmd_gate = {
     .name = "gate",
     .args = "NAME [role[:label]=path...]",
-    .summary = "judge one gate on files (its roles and parameters: assay gates NAME)",
+    .summary = "judge one gate on files (its parameters: assay gates NAME; its roles: the gate's page)",
     .opts = opts,
     .min_args = 1,
     .max_args = -1,
     .run = run,
+    .example = "assay gate parity reference=reference.npy candidate=candidate.npy -p cosine_min=0.999",
 };

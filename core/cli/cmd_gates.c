@@ -104,4 +104,5 @@ const assay_command assay_cmd_gates = {.name = "gates",
                                        .opts = opts,
                                        .min_args = 0,
                                        .max_args = 2,
-                                       .run = run};
+                                       .run = run,
+                                       .example = "assay gates parity"};

@@ -69,4 +69,5 @@ static int run(const assay_args *a) {
     return code;
 }
 
-const assay_command assay_cmd_import = {"import", "FILE...", "read a plan, analytics or power log of another tool", opts, 1, -1, run, false};
+const assay_command assay_cmd_import = {"import", "FILE...", "read a plan, analytics or power log of another tool", opts, 1, -1, run, false,
+    "assay import analytics.mil"};

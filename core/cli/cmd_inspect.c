@@ -330,4 +330,5 @@ const assay_command assay_cmd_inspect = {
     .min_args = 1,
     .max_args = 1,
     .run = run,
+    .example = "assay inspect run/arms/fused/model.mlpackage --ops",
 };

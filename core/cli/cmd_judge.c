@@ -34,4 +34,5 @@ static int run(const assay_args *a) {
     return code;
 }
 
-const assay_command assay_cmd_judge = {"judge", "DIR", "judge the evidence of a run directory, write the receipt", opts, 1, 1, run, false};
+const assay_command assay_cmd_judge = {"judge", "DIR", "judge the evidence of a run directory, write the receipt", opts, 1, 1, run, false,
+    "assay judge planned --host ci"};

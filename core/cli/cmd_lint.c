@@ -56,7 +56,10 @@ static const assay_gate_type *find_gate(const assay_args *a, assay_registry *r, 
     const char *path = assay_arg(a, "gate");
     assay_cli_load_lua_gates(r);
     if (!path) return assay_registry_gate(r, "authoring", err);
-    if (assay_script_load_gate(r, path, NULL, err)) return NULL;
+    if (assay_script_load_gate(r, path, NULL, err)) {
+        assay_wrap(err, "--gate %s is no gate", path);
+        return NULL;
+    }
     const assay_gate_type *const *list;
     for (size_t i = 0, n = assay_registry_gates(r, &list); i < n; i++)
         if (!strcmp(list[i]->path, path)) return list[i];
@@ -97,4 +100,5 @@ const assay_command assay_cmd_lint = {
     .min_args = 0,
     .max_args = 1,
     .run = run,
+    .example = "assay lint run/arms/fused/model.mlpackage --profile gpu",
 };

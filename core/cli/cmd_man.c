@@ -39,6 +39,11 @@ static void command(const assay_command *c) {
     putchar('\n');
     put(c->summary);
     putchar('\n');
+    if (c->example) {
+        fputs(".PP\nExample:\n.B ", stdout);
+        put(c->example);
+        putchar('\n');
+    }
     for (const assay_opt *o = c->opts; o && o->name; o++) option(o);
 }
 
@@ -61,7 +66,7 @@ static const char tail[] =
     ".TP\n.B ASSAY_ISA\nportable, avx2, avx512 or neon: instruction\\-set level of the reference backend (results do not change)\n"
     ".TP\n.B ASSAY_EMULATOR\nfull path of a user\\-mode emulator that runs this program: put before it when it starts its workers\n"
     ".TP\n.B NO_COLOR\nno colour\n"
-    ".SH SEE ALSO\nThe tutorial, how\\-tos and reference pages in the documentation folder.\n";
+    ".SH SEE ALSO\nThe tutorial, how\\-tos and reference pages of the source tree\\(aqs docs folder; README.md says which answers what.\n";
 
 static int man_run(const assay_args *a) {
     (void)a;

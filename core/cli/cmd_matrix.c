@@ -67,6 +67,9 @@ static int show(const assay_args *a, const assay_json *receipts, const assay_jso
 }
 
 static int run(const assay_args *a) {
+    const char *wanted[WANTED_MAX];
+    for (int i = 0, n = assay_arg_all(a, "on", wanted, WANTED_MAX); i < n; i++)
+        if (!strchr(wanted[i], ' ')) return assay_cli_usage(a, "--on '%s': an OS build and a chip are expected, such as '25F84 M2'", wanted[i]);
     assay_error err = {0};
     assay_registry *r = assay_cli_registry(a);
     assay_evidence_set *ev = assay_evidence_new();
@@ -84,4 +87,5 @@ static int run(const assay_args *a) {
 }
 
 const assay_command assay_cmd_matrix = {"matrix", "DIR...", "receipts side by side: OS build x chip x package", opts, 1, -1,
-                                        run,      false};
+                                        run,      false,
+    "assay matrix run planned --on '25F84 M2'"};

@@ -40,4 +40,5 @@ static int run(const assay_args *a) {
 }
 
 const assay_command assay_cmd_merge = {
-    "merge", "A B... -o DIR", "join run directories of one plan from several machines", opts, 2, -1, run, false};
+    "merge", "A B... -o DIR", "join run directories of one plan from several machines", opts, 2, -1, run, false,
+    "assay merge planned copy -o joined"};

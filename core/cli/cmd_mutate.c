@@ -61,6 +61,7 @@ static int run(const assay_args *a) {
     assay_error err = {0};
     double required = 0, asked = -1;
     assay_status st = required_score(a, &asked, &err);
+    if (st == ASSAY_OK) st = assay_cli_place_check(a, p.registry, &err);
     if (st == ASSAY_OK) st = assay_plan_make(&p.options, &dir, &err);
     if (st == ASSAY_OK) st = planned(dir, &required, &equivalent, &err);
     if (st == ASSAY_OK) st = assay_cli_drive(a, dir, &p, &host, &receipt, &err);
@@ -74,4 +75,5 @@ static int run(const assay_args *a) {
     return code;
 }
 
-const assay_command assay_cmd_mutate = {"mutate", "X.lua", "run mutants of the control through the experiment's gates, print the kill matrix", opts, 1, 1, run, false};
+const assay_command assay_cmd_mutate = {"mutate", "X.lua", "run mutants of the control through the experiment's gates, print the kill matrix", opts, 1, 1, run, false,
+    "assay mutate first.lua --out mutants --require 0.9"};

@@ -46,4 +46,5 @@ const assay_command assay_cmd_new = {.name = "new",
                                      .opts = opts,
                                      .min_args = 2,
                                      .max_args = 2,
-                                     .run = run};
+                                     .run = run,
+                                     .example = "assay new experiment first"};

@@ -90,4 +90,5 @@ const assay_command assay_cmd_ops = {.name = "ops",
                                      .summary = "ops that are known: parameters, opset, executable or not",
                                      .min_args = 0,
                                      .max_args = 1,
-                                     .run = run};
+                                     .run = run,
+                                     .example = "assay ops softmax"};

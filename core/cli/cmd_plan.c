@@ -119,4 +119,5 @@ static int run(const assay_args *a) {
     return code;
 }
 
-const assay_command assay_cmd_plan = {"plan", "X.lua", "run a script and freeze it as a run directory", opts, 1, 1, run, false};
+const assay_command assay_cmd_plan = {"plan", "X.lua", "run a script and freeze it as a run directory", opts, 1, 1, run, false,
+    "assay plan first.lua --out planned"};

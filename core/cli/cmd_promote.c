@@ -63,4 +63,5 @@ static int run(const assay_args *a) {
 }
 
 const assay_command assay_cmd_promote = {
-    "promote", "DIR", "the claims that the evidence allows to be said of the target", opts, 1, 1, run, false};
+    "promote", "DIR", "the claims that the evidence allows to be said of the target", opts, 1, 1, run, false,
+    "assay promote planned --host ci"};

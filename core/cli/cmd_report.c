@@ -65,4 +65,5 @@ static int run(const assay_args *a) {
     return st == ASSAY_OK ? ASSAY_EXIT_OK : assay_cli_fail(a, &err);
 }
 
-const assay_command assay_cmd_report = {"report", "DIR", "render a receipt as text and report.html", opts, 1, 1, run, false};
+const assay_command assay_cmd_report = {"report", "DIR", "render a receipt as text and report.html", opts, 1, 1, run, false,
+    "assay report run --next"};

@@ -145,13 +145,11 @@ static int run(const assay_args *a) {
     p.options.chosen = say_dir;
     p.options.note = say_step;
     assay_error err = {0};
-    assay_cli_place place;
     int code;
-    if (assay_cli_place_open(a, p.registry, &place, &err) != ASSAY_OK) {      /* refused before any work is done */
+    if (assay_cli_place_check(a, p.registry, &err) != ASSAY_OK) {
         assay_progress_close(&p.view);
         code = assay_cli_fail(a, &err);
     } else {
-        assay_cli_place_free(&place);
         assay_json *sweep = assay_sweep_find(&p);
         code = sweep ? run_sweep(a, &p, sweep) : run_one(a, &p);
         assay_json_free(sweep);
@@ -160,4 +158,5 @@ static int run(const assay_args *a) {
     return code;
 }
 
-const assay_command assay_cmd_run = {"run", "X.lua", "plan, then judge and trials in turns, report", opts, 1, 1, run, false};
+const assay_command assay_cmd_run = {"run", "X.lua", "plan, then judge and trials in turns, report", opts, 1, 1, run, false,
+    "assay run first.lua --out run"};

@@ -147,5 +147,5 @@ static const assay_opt opts[] = {
     { NULL, 0, NULL, NULL, false },
 };
 const assay_command assay_cmd_schema = {
-    .name = "schema", .summary = "the words of a script and their fields (* required)", .opts = opts, .max_args = 0, .run = schema_run,
+    .name = "schema", .summary = "the words of a script and their fields (* required)", .opts = opts, .max_args = 0, .run = schema_run, .example = "assay schema --meta > assay.lua",
 };

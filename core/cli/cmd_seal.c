@@ -24,4 +24,5 @@ static int run(const assay_args *a) {
     return st == ASSAY_OK ? ASSAY_EXIT_OK : assay_cli_fail(a, &err);
 }
 
-const assay_command assay_cmd_seal = {"seal", "DIR", "freeze a plan's numbers before any trial", NULL, 1, 1, run, false};
+const assay_command assay_cmd_seal = {"seal", "DIR", "freeze a plan's numbers before any trial", NULL, 1, 1, run, false,
+    "assay seal planned"};

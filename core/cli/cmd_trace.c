@@ -185,4 +185,5 @@ const assay_command assay_cmd_trace = {
     .min_args = 2,
     .max_args = 2,
     .run = run,
+    .example = "assay trace run/arms/explicit/model.mlpackage run/arms/fused/model.mlpackage -i x=run/fixtures/normal/x.npy",
 };

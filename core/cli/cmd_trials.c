@@ -48,4 +48,5 @@ static int run(const assay_args *a) {
     return st == ASSAY_OK ? ASSAY_EXIT_OK : assay_cli_fail(a, &err);
 }
 
-const assay_command assay_cmd_trials = {"trials", "DIR", "list the trials still to collect, one a line (for parallel, Slurm)", opts, 1, 1, run, false};
+const assay_command assay_cmd_trials = {"trials", "DIR", "list the trials still to collect, one a line (for parallel, Slurm)", opts, 1, 1, run, false,
+    "assay trials planned --host ci --long"};

@@ -95,4 +95,4 @@ static int run(const assay_args *a) {
     return code;
 }
 
-const assay_command assay_cmd_worker = {"worker", "trial|gate|selftest DIR ...", "internal: one piece of work in a process of its own", opts, 1, 4, run, true};
+const assay_command assay_cmd_worker = {"worker", "trial|gate|selftest DIR ...", "internal: one piece of work in a process of its own", opts, 1, 4, run, true, NULL};

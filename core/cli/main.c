@@ -19,7 +19,7 @@ static void print_commands(FILE *f) {
         if (!(*c)->hidden) fprintf(f, "  %-9s %-38s %s\n", (*c)->name, (*c)->args ? (*c)->args : "", (*c)->summary);
     fprintf(f, "\neverywhere: --json (complete output as JSON), --quiet, --debug, --gate-path DIR[:DIR], --help, --version\n"
                "exit codes: 0 survived, 1 killed, 2 usage, 3 script, input or I/O error, 4 inconclusive, 5 invalid, 6 rehearsal\n"
-               "            (only with --require-target), 70 internal error\n'assay COMMAND --help' tells more.\n");
+               "            (only with --require-target), 70 internal error\n'assay COMMAND --help' tells more, 'assay man | man -l -' all of it.\n");
 }
 
 static const assay_command *find_command(const char *name) {
@@ -31,7 +31,8 @@ static const assay_command *find_command(const char *name) {
 static int unknown_command(const char *name) {
     const char *names[64];
     char hint[96];
-    size_t n = command_names(names, 64);
+    size_t n = command_names(names, 60);
+    for (const char *const *w = (const char *const[]){"help", "man", "--version", NULL}; *w; w++) names[n++] = *w;
     fprintf(stderr, "assay: unknown command '%s'%s; 'assay --help' lists them\n", name, assay_did_you_mean(hint, name, names, n));
     return ASSAY_EXIT_USAGE;
 }
@@ -45,11 +46,12 @@ int main(int argc, char **argv) {
         printf("assay %s (plugin ABI %u.%u)\n", ASSAY_VERSION, ASSAY_ABI >> 16, ASSAY_ABI & 0xffffu);
         return 0;
     }
-    if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 || (strcmp(argv[1], "help") == 0 && argc == 2)) {
+    bool help = strcmp(argv[1], "help") == 0;
+    if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 ||
+        (help && (argc == 2 || argv[2][0] == '-' || strcmp(argv[2], "help") == 0))) {
         print_commands(stdout);
         return 0;
     }
-    bool help = strcmp(argv[1], "help") == 0;
     const char *name = help ? argv[2] : argv[1];
     const assay_command *cmd = find_command(name);
     if (!cmd) return unknown_command(name);

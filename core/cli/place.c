@@ -1,4 +1,4 @@
-/* Where trials run: backend, device profile and the name of the host in the evidence. */
+/* Where and how trials run: backend, device profile, threads, time limit, and the name of the host in the evidence. */
 #include "cli/runs.h"
 #include "backends/simulated/profile.h"
 #include "base/names.h"
@@ -27,19 +27,40 @@ static assay_status take_profile(assay_cli_place *p, assay_error *err) {
     return ASSAY_OK;
 }
 
+static assay_status number_option(const assay_args *a, const char *name, double max, double *out, assay_error *err) {
+    const char *text = assay_arg(a, name);
+    if (!text) return ASSAY_OK;
+    char *end = NULL;
+    double v = strtod(text, &end);
+    if (end == text || *end || !(v >= 0) || v > max) return assay_fail(err, ASSAY_E_USAGE, "--%s: expected a number from 0 to %g, got '%s'", name, max, text);
+    *out = v;
+    return ASSAY_OK;
+}
+
 assay_status assay_cli_place_open(const assay_args *a, const assay_registry *r, assay_cli_place *p, assay_error *err) {
     const char *host = assay_arg(a, "host");
+    double threads = 0;
     *p = (assay_cli_place){.backend = assay_arg(a, "backend"), .device = assay_arg(a, "device")};
     if (!p->backend) p->backend = p->device ? "simulated" : "reference";
     const assay_backend_type *b = assay_registry_backend(r, p->backend, err);
     if (!b) return ASSAY_E_USAGE;
     assay_status st = check_device(b, p->device, err);
+    if (st == ASSAY_OK) st = number_option(a, "threads", 1024, &threads, err);
+    if (st == ASSAY_OK) st = number_option(a, "timeout", 1e7, &p->timeout_s, err);
+    p->threads = (uint32_t)threads;
     if (st == ASSAY_OK && host && !assay_is_plain_name(host))
         st = assay_fail(err, ASSAY_E_USAGE, "--host: '%s' cannot name a folder (letters, digits, _ . -; at most 64)", host);
     if (st == ASSAY_OK && host) p->host = assay_xstrdup(host);
     if (st == ASSAY_OK && b->origin == ASSAY_ORIGIN_SIMULATED) st = take_profile(p, err);
     if (st == ASSAY_OK && !p->host) p->host = assay_host_name(p->backend);
     if (st != ASSAY_OK) assay_cli_place_free(p);
+    return st;
+}
+
+assay_status assay_cli_place_check(const assay_args *a, const assay_registry *r, assay_error *err) {
+    assay_cli_place place;
+    assay_status st = assay_cli_place_open(a, r, &place, err);
+    if (st == ASSAY_OK) assay_cli_place_free(&place);
     return st;
 }
 

@@ -43,8 +43,8 @@ assay_status assay_cli_drive(const assay_args *a, const char *dir, assay_plannin
     if (st != ASSAY_OK) return st;
     st = assay_plan_load(dir, &plan, err);
     if (st == ASSAY_OK) {
-        st = assay_cli_supervisor(a, &plan, s->registry, &place, &d.supervisor, err);
-        if (st == ASSAY_OK) st = assay_drive_run(&d, receipt, err);
+        d.supervisor = assay_cli_supervisor(a, &plan, s->registry, &place);
+        st = assay_drive_run(&d, receipt, err);
         if (st == ASSAY_OK) *host = assay_xstrdup(place.host);
         assay_plan_free(&plan);
     }
@@ -52,24 +52,9 @@ assay_status assay_cli_drive(const assay_args *a, const char *dir, assay_plannin
     return st;
 }
 
-static assay_status number_option(const assay_args *a, const char *name, double max, double *out, assay_error *err) {
-    const char *text = assay_arg(a, name);
-    if (!text) return ASSAY_OK;
-    char *end = NULL;
-    double v = strtod(text, &end);
-    if (end == text || *end || !(v >= 0) || v > max) return assay_fail(err, ASSAY_E_USAGE, "--%s: expected a number from 0 to %g, got '%s'", name, max, text);
-    *out = v;
-    return ASSAY_OK;
-}
-
-assay_status assay_cli_supervisor(const assay_args *a, const assay_plan *p, const assay_registry *r, const assay_cli_place *place, assay_supervisor *s, assay_error *err) {
-    double threads = 0, timeout_s = 0;
-    assay_status st = number_option(a, "threads", 1024, &threads, err);
-    if (st == ASSAY_OK) st = number_option(a, "timeout", 1e7, &timeout_s, err);
-    if (st != ASSAY_OK) return st;
-    *s = (assay_supervisor){.plan = p, .host = place->host, .backend = place->backend, .device = place->device, .device_identity = place->device_identity,
-                            .gate_path = a->gate_path, .registry = r, .threads = (uint32_t)threads, .timeout_s = timeout_s, .cancel = assay_cli_catch_interrupts()};
-    return ASSAY_OK;
+assay_supervisor assay_cli_supervisor(const assay_args *a, const assay_plan *p, const assay_registry *r, const assay_cli_place *place) {
+    return (assay_supervisor){.plan = p, .host = place->host, .backend = place->backend, .device = place->device, .device_identity = place->device_identity,
+                              .gate_path = a->gate_path, .registry = r, .threads = place->threads, .timeout_s = place->timeout_s, .cancel = assay_cli_catch_interrupts()};
 }
 
 /* A run that a program alone decided leaves a receipt and no trial: its host is the receipt's. NULL unless there is just one. */

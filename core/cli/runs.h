@@ -13,10 +13,12 @@
     {"threads", 0, "N", "threads of one worker (default: all cores); 0: the default; results do not depend on it", false},                                      \
     {"timeout", 0, "SECONDS", "a worker that takes longer is stopped and recorded (default, and for 0: 600)", false}
 
-/* Where trials run: --backend, --device and --host put together and checked. */
-typedef struct assay_cli_place { const char *backend, *device; char *host; assay_json *device_identity; } assay_cli_place;
+/* Where and how trials run: the options above put together and checked. threads and timeout_s 0: the default. */
+typedef struct assay_cli_place { const char *backend, *device; char *host; assay_json *device_identity; uint32_t threads; double timeout_s; } assay_cli_place;
 assay_status assay_cli_place_open(const assay_args *a, const assay_registry *r, assay_cli_place *out, assay_error *err);
 void assay_cli_place_free(assay_cli_place *p);
+/* The same check before any work is done: nothing is planned for a misspelt option. */
+assay_status assay_cli_place_check(const assay_args *a, const assay_registry *r, assay_error *err);
 /* What plans and runs an experiment: the options --out and --set, the registry, and the progress line of both. */
 typedef struct assay_planning {
     const char *set[256];
@@ -29,8 +31,8 @@ void assay_cli_planning_open(const assay_args *a, assay_planning *s);
 void assay_cli_planning_close(assay_planning *s);
 /* Judge and trials in turns on a planned directory. *host and *receipt: caller frees. */
 assay_status assay_cli_drive(const assay_args *a, const char *dir, assay_planning *s, char **host, assay_json **receipt, assay_error *err);
-/* Checks threads and timeout and fills in the supervisor; `place` must outlive it. */
-assay_status assay_cli_supervisor(const assay_args *a, const assay_plan *p, const assay_registry *r, const assay_cli_place *place, assay_supervisor *s, assay_error *err);
+/* What runs the trials of `p`; everything given must outlive it. */
+assay_supervisor assay_cli_supervisor(const assay_args *a, const assay_plan *p, const assay_registry *r, const assay_cli_place *place);
 /* The host to judge or report: --host, or the only one with evidence. Caller frees. */
 assay_status assay_cli_host(const assay_args *a, const assay_plan *p, char **host, assay_error *err);
 /* receipt.<host>.json of a run directory; an absent one is a refusal that says what writes it. Caller frees. */

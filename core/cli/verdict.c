@@ -74,9 +74,26 @@ assay_status assay_cli_gate_params(const assay_args *a, const assay_gate_type *t
     return ASSAY_OK;
 }
 
+/* Files whose role the gate never looked for: most often a misspelt one. */
+static void note_unused(const assay_args *a, const char *gate, const assay_evidence_set *ev) {
+    const char *const *asked;
+    size_t n = assay_evidence_asked(ev, &asked);
+    for (size_t i = 0; i < assay_evidence_len(ev); i++) {
+        const char *role = assay_evidence_at(ev, i)->role;
+        bool used = i > 0 && assay_streq(role, assay_evidence_at(ev, i - 1)->role);      /* said already */
+        for (size_t k = 0; k < n && !used; k++) used = assay_streq(asked[k], role);
+        if (used) continue;
+        char hint[96];
+        fprintf(stderr, "assay %s: %s did not look at '%s'%s; it looked for", a->cmd->name, gate, role, assay_did_you_mean(hint, role, asked, n));
+        for (size_t k = 0; k < n; k++) fprintf(stderr, "%s %s", k ? "," : "", asked[k]);
+        fputs(n ? "\n" : " nothing\n", stderr);
+    }
+}
+
 int assay_cli_judge(const assay_args *a, assay_registry *r, const char *gate, assay_json *params, assay_evidence_set *ev, assay_status st, assay_error *err) {
     assay_json *verdict = NULL;
     if (st == ASSAY_OK) st = assay_judge(r, gate, params, ev, &verdict, err);
+    if (st == ASSAY_OK) note_unused(a, gate, ev);
     int code = st == ASSAY_OK ? assay_cli_verdict(a, verdict) : assay_cli_fail(a, err);
     assay_json_free(verdict);
     assay_json_free(params);

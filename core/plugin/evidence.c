@@ -16,11 +16,20 @@ struct assay_evidence_set {
     evidence_row **rows;
     size_t len, cap;
     assay_evidence view;
+    const char *asked[ASSAY_ASKED_MAX]; /* roles that a gate looked for, each once; copies */
+    size_t n_asked;
 };
 
+static void note_asked(assay_evidence_set *s, const char *role) {
+    for (size_t i = 0; i < s->n_asked; i++)
+        if (assay_streq(s->asked[i], role)) return;
+    if (role && s->n_asked < ASSAY_ASKED_MAX) s->asked[s->n_asked++] = assay_xstrdup(role);
+}
+
 static uint32_t view_count(const assay_evidence *view, const char *role) {
-    const assay_evidence_set *s = view->ctx;
+    assay_evidence_set *s = view->ctx;
     uint32_t n = 0;
+    note_asked(s, role);
     for (size_t i = 0; i < s->len; i++) n += !role || assay_streq(s->rows[i]->item.role, role);
     return n;
 }
@@ -34,8 +43,9 @@ static void copy_item(assay_item *out, const assay_item *in) {
 }
 
 static assay_status view_item(const assay_evidence *view, const char *role, uint32_t i, assay_item *out, assay_error *err) {
-    const assay_evidence_set *s = view->ctx;
+    assay_evidence_set *s = view->ctx;
     uint32_t n = 0;
+    note_asked(s, role);
     for (size_t k = 0; k < s->len; k++) {
         if (role && !assay_streq(s->rows[k]->item.role, role)) continue;
         if (n++ == i) {
@@ -62,8 +72,14 @@ static void row_free(evidence_row *r) {
 void assay_evidence_free(assay_evidence_set *s) {
     if (!s) return;
     for (size_t i = 0; i < s->len; i++) row_free(s->rows[i]);
+    for (size_t i = 0; i < s->n_asked; i++) free((void *)s->asked[i]);
     free(s->rows);
     free(s);
+}
+
+size_t assay_evidence_asked(const assay_evidence_set *s, const char *const **roles) {
+    *roles = s->asked;
+    return s->n_asked;
 }
 
 static evidence_row *add_row(assay_evidence_set *s, int32_t kind, const char *role, const char *label, const char *arm,

@@ -31,6 +31,10 @@ const assay_item *assay_evidence_at(const assay_evidence_set *s, size_t i);
 void assay_evidence_replace_tensor(assay_evidence_set *s, size_t i, assay_own_tensor *own);
 void assay_evidence_remove(assay_evidence_set *s, size_t i);
 const assay_evidence *assay_evidence_view(const assay_evidence_set *s);
+/* The roles that gates looked for through the view so far, each once (the first ASSAY_ASKED_MAX); owned by the set. A gate has no
+ * list of its roles, so this tells a misspelt one. One thread at a time may look. */
+enum { ASSAY_ASKED_MAX = 64 };
+size_t assay_evidence_asked(const assay_evidence_set *s, const char *const **roles);
 
 /* What a gate asked for in needs(). */
 typedef struct assay_need { const char *role, *label; assay_query query; } assay_need;   /* strings owned by the list */

@@ -142,8 +142,8 @@ assay_status assay_program_read(const char *path, assay_program **out, assay_err
         s = assay_fail(err, ASSAY_E_INPUT, "%s: no such file or folder", path);
     else if (assay_ends_with(path, ".mil"))
         s = read_text_file(path, out, err);
-    else
-        s = read_model_file(path, out, err);
+    else if ((s = read_model_file(path, out, err)) != ASSAY_OK && !assay_ends_with(path, ".mlmodel"))
+        assay_wrap(err, "read as .mlmodel, since it ends with none of .mlpackage, .mlmodelc, .mil");
     if (!s) (*out)->source = assay_arena_strdup((*out)->arena, path);
     return s;
 }

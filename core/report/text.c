@@ -83,14 +83,23 @@ static void all_reasons(const assay_json *row, assay_buf *out) {
     }
 }
 
+static int widest(const assay_json *rows, const char *key, int least) {
+    for (size_t i = 0; i < assay_json_len(rows); i++) {
+        int n = (int)strlen(str(assay_json_at(rows, i), key));
+        if (n > least) least = n;
+    }
+    return least;
+}
+
 static void gate_table(const assay_json *r, bool color, assay_buf *out) {
     const assay_json *rows = assay_json_get(r, "gates");
-    assay_buf_printf(out, "\n%-13s %-14s %-13s %-18s %s\n", "gate", "arm", "verdict", "origin", "why");
+    const int gate = widest(rows, "gate", 13), arm = widest(rows, "arm", 14);
+    assay_buf_printf(out, "\n%-*s %-*s %-13s %-18s %s\n", gate, "gate", arm, "arm", "verdict", "origin", "why");
     for (size_t i = 0; i < assay_json_len(rows); i++) {
         const assay_json *row = assay_json_at(rows, i);
         const char *printed = str(row, "printed");
         char origin[80];
-        assay_buf_printf(out, "%-13s %-14s %s%-13s%s %-18s ", str(row, "gate"), str(row, "arm"), assay_text_color(printed, color), printed, plain(color),
+        assay_buf_printf(out, "%-*s %-*s %s%-13s%s %-18s ", gate, str(row, "gate"), arm, str(row, "arm"), assay_text_color(printed, color), printed, plain(color),
                          origin_text(row, origin));
         size_t reasons = assay_json_len(assay_json_get(row, "reasons")) + assay_json_len(assay_json_get(assay_json_get(row, "validity"), "reasons"));
         if (reasons <= 1) first_reason(row, out);

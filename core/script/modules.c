@@ -116,6 +116,27 @@ static char *module_path(const char *root, const char *name) {
     return NULL;
 }
 
+/* Reading a function that an installed library has not: without this a misspelt `build = attn.fuesd` would be nil, and so left out. */
+static int missing_in_library(lua_State *L) {
+    if (lua_type(L, 2) != LUA_TSTRING) return 0;
+    const char *names[256], *key = lua_tostring(L, 2);
+    size_t n = 0;
+    for (lua_pushnil(L); n < 256 && lua_next(L, 1); lua_pop(L, 1))
+        if (lua_type(L, -2) == LUA_TSTRING) names[n++] = lua_tostring(L, -2);
+    char hint[96];
+    return assay_lua_fail(L, ASSAY_E_INPUT, NULL, "%s has no '%s'%s", lua_tostring(L, lua_upvalueindex(1)), key, assay_did_you_mean(hint, key, names, n));
+}
+
+/* The module's value is on top of the stack and stays there. */
+static void close_names(lua_State *L, const char *name) {
+    if (!assay_starts_with(name, "assay.") || !lua_istable(L, -1)) return;
+    lua_newtable(L);
+    lua_pushstring(L, name);
+    lua_pushcclosure(L, missing_in_library, 1);
+    lua_setfield(L, -2, "__index");
+    lua_setmetatable(L, -2);
+}
+
 /* The chunk name of a library is its name in `files`, "assay/attention.lua": the same on every machine. */
 static int load_module(lua_State *L, assay_sandbox *s, const char *name, char *path) {
     char logical[256];
@@ -133,6 +154,7 @@ static int load_module(lua_State *L, assay_sandbox *s, const char *name, char *p
     lua_pushstring(L, name);
     lua_call(L, 1, 1);
     if (lua_isnil(L, -1)) return assay_lua_fail(L, ASSAY_E_INPUT, NULL, "require \"%s\": the module returns nothing; it must return a table", name);
+    close_names(L, name);
     lua_pushvalue(L, -1);
     lua_setfield(L, -3, name);
     return 1;

@@ -3,6 +3,7 @@
 #include "script/lua_builder.h"
 #include "script/lua_recipe.h"
 #include "base/fs.h"
+#include "base/names.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -69,12 +70,26 @@ static assay_status run_script(assay_script *s, assay_error *err) {
     return st ? st : describe(s, err);
 }
 
+/* Names the script of that folder that may be meant. */
+static assay_status no_such_script(const char *path, assay_error *err) {
+    const char *lua[64];
+    char *dir = assay_path_dir(path), **names = NULL, hint[96];
+    size_t n = 0, found = 0;
+    if (assay_list_dir(dir, &names, &n, NULL) == ASSAY_OK)
+        for (size_t i = 0; i < n && found < 64; i++)
+            if (assay_ends_with(names[i], ".lua")) lua[found++] = names[i];
+    assay_fail(err, ASSAY_E_INPUT, "%s: no such script%s", path, assay_did_you_mean(hint, assay_path_base(path), lua, found));
+    assay_list_free(names, n);
+    free(dir);
+    return ASSAY_E_INPUT;
+}
+
 assay_status assay_script_open(const char *path, const assay_script_options *o, assay_script **out, assay_error *err) {
     static const assay_script_options none;
     if (!o) o = &none;
     *out = NULL;
     if (assay_is_dir(path)) return assay_fail(err, ASSAY_E_INPUT, "%s is a folder; name the script in it (an experiment is one .lua file)", path);
-    if (!assay_is_file(path)) return assay_fail(err, ASSAY_E_INPUT, "%s: no such script", path);
+    if (!assay_is_file(path)) return no_such_script(path, err);
     assay_script *s = assay_xcalloc(1, sizeof *s);
     s->registry = o->registry;
     s->mutants = o->mutants;

@@ -7,6 +7,7 @@ local mutants = {
   list = {},
   -- Gates that mutants run through; add the name of a gate of your own.
   judged = { parity = true, dead_path = true, sensitivity = true, laws = true, token_flip = true },
+  base = false,                     -- name of the arm that is changed, when it is not the control
 }
 
 -- Adds a mutant of your own, in the script of the experiment: mutants.add("name", function(m) ... end). `needs`: features that

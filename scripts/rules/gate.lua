@@ -33,7 +33,9 @@ local function waivers_of(p, ev)
   local all = {}
   for key, reason in pairs(p.waive) do all[key] = reason end
   if ev:count "waivers" > 0 then
-    for key, reason in pairs(ev:record "waivers") do
+    local record = ev:record "waivers"
+    if type(record) ~= "table" then record = { record } end     -- a text: refused below
+    for key, reason in pairs(record) do
       if type(key) ~= "string" or type(reason) ~= "string" then error("waivers: a record { \"RULE or RULE@NAME\": \"reason\" } is expected", 0) end
       all[key] = reason
     end

@@ -20,5 +20,5 @@ return experiment {
 
   gate { use = "conversion", arm = "fused", require = { scaled_dot_product_attention = 1 } },
   gate { use = "dead_path", arm = "fused" },
-  gate { use = "parity", arm = "fused" },
+  gate { use = "parity", arm = "fused", max_abs_factor_vs_control = 4 },
 }

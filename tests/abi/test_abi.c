@@ -53,6 +53,21 @@ static void other_majors_are_refused(void) {
     refused("next_abi", "built for plugin ABI 2.1, this program wants 1.x: rebuild it");
 }
 
+static const assay_gate any = {.struct_size = sizeof any, .name = "any"};
+ASSAY_GATE_PLUGIN(any)
+/* A plugin that refuses its host says for which ABI it was built; the host adds its own. */
+static void the_macro_names_both_numbers(void) {
+    char built_for[16];
+    assay_error err = {0};
+    snprintf(built_for, sizeof built_for, "%u.%u", ASSAY_ABI >> 16, ASSAY_ABI & 0xffffu);
+    CU_ASSERT_STRING_EQUAL(ASSAY_ABI_TEXT, built_for);
+    CU_ASSERT_PTR_NOT_NULL(assay_plugin_query(ASSAY_ABI + 1, &err)); /* a newer minor */
+    CU_ASSERT_PTR_NULL(assay_plugin_query(ASSAY_ABI + 0x10000u, &err));
+    CU_ASSERT_EQUAL(err.code, ASSAY_E_ABI);
+    CU_ASSERT_STRING_EQUAL(err.message, "it was built for " ASSAY_ABI_TEXT "; rebuild it with the headers of this assay");
+    refused("next_host", "its query refused plugin ABI 1.0: it was built for 2.0; rebuild it");
+}
+
 static void objects_that_cannot_be_used_are_refused(void) {
     refused("no_symbol", "exports no assay_plugin_query");
     refused("failing_query", "its query refused plugin ABI 1.0: the licence server is down");
@@ -144,7 +159,7 @@ static void check_finds_changed_surroundings(void) {
     fails_check("rude_rounding", "it changed the rounding mode");
 }
 
-ASSAY_SUITE("abi", TEST(same_major_loads), TEST(other_majors_are_refused), TEST(objects_that_cannot_be_used_are_refused),
+ASSAY_SUITE("abi", TEST(same_major_loads), TEST(other_majors_are_refused), TEST(the_macro_names_both_numbers), TEST(objects_that_cannot_be_used_are_refused),
             TEST(short_tables_are_refused), TEST(bad_schemas_are_refused), TEST(a_second_gate_of_a_name_is_refused),
             TEST(the_refusal_is_told_when_asked_for), TEST(check_finds_what_a_plugin_does),
             TEST(check_finds_changed_surroundings))

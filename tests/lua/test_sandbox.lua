@@ -12,6 +12,14 @@ function T.an_unknown_name_is_an_error_with_a_suggestion()
   t.fails(function() return math.floot(1) end, "math has no 'floot' (did you mean 'floor'?)") -- luacheck: ignore
 end
 
+function T.a_library_is_a_closed_set_of_names()
+  local attn = require "assay.attention"
+  t.fails(function() return attn.fuesd end, "assay.attention has no 'fuesd' (did you mean 'fused'?)")
+  t.ok(attn.fused and not attn[1])
+  attn.mine = true
+  t.ok(attn.mine)
+end
+
 function T.a_removed_name_says_the_way_out()
   t.fails(function() return os.clock() end, "os.clock is not available in scripts: timing belongs to the latency gate")
   t.fails(function() return io.open "x" end, "io.open is not available in scripts: files are read by fixtures")

@@ -97,6 +97,10 @@ static void suggests_the_near_name_only(void) {
     char out[96];
     CU_ASSERT_STRING_EQUAL(assay_did_you_mean(out, "latenci", names, 4), " (did you mean 'latency'?)");
     CU_ASSERT_STRING_EQUAL(assay_did_you_mean(out, "zzz", names, 4), "");
+    const char *const ops[] = {"scaled_dot_product_attention", "reduce_sum", "reduce_max", "reshape"};
+    CU_ASSERT_STRING_EQUAL(assay_suggest("scaled_dot", ops, 4), "scaled_dot_product_attention");
+    CU_ASSERT_PTR_NULL(assay_suggest("reduce", ops, 4)); /* two begin so */
+    CU_ASSERT_PTR_NULL(assay_suggest("sc", ops, 4));
 }
 
 static void plain_names_are_safe_as_folders(void) {

@@ -10,6 +10,7 @@ extern "C" {
 #define ASSAY_EXPORT __attribute__((visibility("default")))
 #endif
 #define ASSAY_ABI 0x00010000u                    /* major<<16 | minor */
+#define ASSAY_ABI_TEXT "1.0"                     /* the same, for messages */
 #define ASSAY_RANK_MAX 8
 typedef int32_t assay_status;                    /* could it RUN? 0 or negative ASSAY_E_... */
 enum { ASSAY_OK = 0,

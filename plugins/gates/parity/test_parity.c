@@ -326,6 +326,21 @@ static void what_would_have_passed_is_stamped_post_hoc(void) {
     CU_ASSERT(!has_code(v, "post_hoc_tolerance"));
     assay_json_free(v);
 }
+/* Twelve limits at once are said to the last. */
+static void what_would_have_passed_is_said_whole(void) {
+    reset();
+    for (int i = 0; i < N; i++) c[i] = 1.3 * r[(i + 5) % N];
+    assay_json *v = with_control("{\"rel_l2_max\":1e-9,\"max_abs_max\":1e-9,\"psnr_min_db\":200,\"snr_min_db\":200}");
+    const assay_json *reasons = assay_json_get(v, "reasons");
+    const char *said = "";
+    for (size_t i = 0; i < assay_json_len(reasons); i++)
+        if (!strcmp(assay_json_string(assay_json_at(reasons, i), "code", ""), "post_hoc_tolerance"))
+            said = assay_json_string(assay_json_at(reasons, i), "message", "");
+    CU_ASSERT_PTR_NOT_NULL(strstr(said, "with cosine_min "));
+    const char *last = strstr(said, ", row_rel_l2_factor_vs_control ");
+    CU_ASSERT(last && strtod(last + strlen(", row_rel_l2_factor_vs_control "), NULL) > 1);
+    assay_json_free(v);
+}
 /* Rows behind the valid ones hold anything: NaN in the candidate and in the reference takes no part. */
 static void padded_tokens_take_no_part(void) {
     reset();
@@ -448,6 +463,6 @@ ASSAY_SUITE("parity", TEST(a_rounded_reference_passes_every_rule), TEST(rule_0_n
             TEST(rule_13_declared_limits), TEST(rule_14_one_element_holds_the_energy), TEST(a_pass_needs_rule_7_12_or_13),
             TEST(labels_are_judged_one_by_one), TEST(diagnoses_stand_beside_the_deciding_code),
             TEST(other_faults_are_no_layout_mismatch),
-            TEST(what_would_have_passed_is_stamped_post_hoc), TEST(padded_tokens_take_no_part), TEST(missing_evidence_is_not_measured), TEST(axes_that_do_not_exist_are_errors),
+            TEST(what_would_have_passed_is_stamped_post_hoc), TEST(what_would_have_passed_is_said_whole), TEST(padded_tokens_take_no_part), TEST(missing_evidence_is_not_measured), TEST(axes_that_do_not_exist_are_errors),
             TEST(letters_of_the_calibration_preset), TEST(published_zeros_against_zeros_is_no_pass),
             TEST(published_identical_passes_whatever_the_peak), TEST(published_small_outputs_have_a_small_peak), TEST(published_nan_is_killed_not_skipped), TEST(an_older_host_is_refused))

@@ -74,7 +74,7 @@ static bool hopeless(const sim_report *r) {
 
 void sim_post_hoc(const assay_finding *f, const char *label, sim_pair *p, sim_pair *control, sim_report *out) {
     wish all[16];
-    char key[160], text[200] = "";
+    char key[160], text[400] = "";    /* all twelve fit */
     sim_text t = {0};
     size_t at = 0, n = 0;
     if (!sim_has(out, SIM_KILL) || !sim_finite(p) || hopeless(out)) return;
@@ -88,7 +88,7 @@ void sim_post_hoc(const assay_finding *f, const char *label, sim_pair *p, sim_pa
     sim_text_add(&t, "}");
     if (n) {
         f->detail(f, sim_group(key, "would_have_passed", label), t.s);
-        sim_add(out, 15, SIM_DIAGNOSIS, "post_hoc_tolerance", "", "post-hoc, no result: it would have passed with %.180s", text);
+        sim_add(out, 15, SIM_DIAGNOSIS, "post_hoc_tolerance", "", "post-hoc, no result: it would have passed with %s", text);
     }
     free(t.s);
 }

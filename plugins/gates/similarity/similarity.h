@@ -105,7 +105,7 @@ double sim_max_score(const sim *s, const assay_tensor *query, const assay_tensor
 
 /* ---- outcomes of rules (report.c) */
 enum { SIM_KILL = 1, SIM_INVALID, SIM_UNDECIDED, SIM_DIAGNOSIS };
-typedef struct sim_outcome { int rule, kind; const char *code; char message[240], where[96]; } sim_outcome;
+typedef struct sim_outcome { int rule, kind; const char *code; char message[480], where[96]; } sim_outcome;
 typedef struct sim_line { const char *rule; bool applied; char why[80]; } sim_line;
 typedef struct sim_report { sim_outcome *items; size_t n, cap; sim_line *lines; size_t n_lines, cap_lines; } sim_report;
 void sim_report_free(sim_report *r);
