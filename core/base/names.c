@@ -34,7 +34,7 @@ static const char *completed(const char *name, size_t len, const char *const *ca
     const char *found = NULL;
     for (size_t i = 0; i < n && len >= 3; i++) {
         if (!candidates[i] || strncmp(candidates[i], name, len) != 0) continue;
-        if (found) return NULL;
+        if (found && strcmp(found, candidates[i]) != 0) return NULL;
         found = candidates[i];
     }
     return found;

@@ -69,6 +69,7 @@ static void print_row(const assay_json *c) {
 
 static int run(const assay_args *a) {
     assay_registry *r = assay_cli_registry(a);
+    assay_cli_load_lua_gates(r);
     const assay_case_tools tools = {.registry = r, .execute = execute, .open = open_program};
     assay_json *all = assay_json_object(), *rows = assay_json_set(all, "cases", assay_json_array());
     int failed = 0, code = ASSAY_EXIT_OK;

@@ -1,9 +1,11 @@
 /* cli/cmd_mutate.c: runs the mutants of an experiment's control through its gates and prints which gates see which. */
 #include "cli/kill_matrix.h"
 #include "cli/runs.h"
+#include "base/names.h"
+#include <stdio.h>
 #include <stdlib.h>
 
-enum { SHOW_MAX = 16 };
+enum { SHOW_MAX = 16, NAMES_MAX = 512 };
 
 static const assay_opt opts[] = {
     {"out", 'o', "DIR", "run directory (default: runs/<experiment>-<next free k>)", false},
@@ -36,9 +38,35 @@ static assay_status planned(const char *dir, double *score, assay_json **equival
     return ASSAY_OK;
 }
 
+/* Metrics of one group, if it is a candidate's: adds their names for suggestions, marks those that were asked for. */
+static void look_through(const char *group, const assay_json *figures, const char *const *asked, int n, bool *there, const char **known, size_t *found) {
+    for (size_t k = 0; assay_starts_with(group, "candidate") && k < assay_json_len(figures); k++) {
+        const char *name = assay_json_key_at(figures, k);
+        for (int i = 0; i < n; i++) there[i] |= assay_streq(asked[i], name);
+        if (*found < NAMES_MAX) known[(*found)++] = name;
+    }
+}
+
+/* A metric that no gate gave for any arm is most often misspelt. */
+static void note_unknown_metrics(const assay_json *receipt, const char *const *asked, int n) {
+    const char *known[NAMES_MAX];
+    bool there[SHOW_MAX] = {false};
+    size_t found = 0;
+    for (const assay_json *g = assay_json_first(assay_json_get(receipt, "gates")); n && g; g = assay_json_next(g)) {
+        const assay_json *groups = assay_json_get(g, "metrics");
+        for (size_t i = 0; i < assay_json_len(groups); i++)
+            look_through(assay_json_key_at(groups, i), assay_json_at(groups, i), asked, n, there, known, &found);
+    }
+    for (int i = 0; i < n; i++) {
+        char hint[96];
+        if (!there[i]) fprintf(stderr, "assay mutate: --show %s: no gate has such a metric%s\n", asked[i], assay_did_you_mean(hint, asked[i], known, found));
+    }
+}
+
 static int show(const assay_args *a, const assay_json *receipt, const assay_json *equivalent, const char *dir, double required) {
     const char *metrics[SHOW_MAX];
     int n = assay_arg_all(a, "show", metrics, SHOW_MAX);
+    note_unknown_metrics(receipt, metrics, n);
     assay_kill_matrix m = assay_kill_matrix_read(receipt, equivalent, metrics, (size_t)n);
     if (a->json) {
         assay_json *j = assay_kill_matrix_json(&m, dir);

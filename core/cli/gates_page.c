@@ -44,7 +44,7 @@ static void print_gate(const assay_gate_type *g) {
     printf("\n## %s\n\n", g->name);
     cell(g->summary);
     if (lua)
-        printf(" (a Lua gate, [`scripts/gates/%s`](../../../scripts/gates/%s)).\n", base, base);
+        printf(" (a Lua gate, [`scripts/gates/%s`](../../../scripts/gates/%s); [its reasons](codes-of-lua-gates.md)).\n", base, base);
     else
         printf(". Rules, roles, reasons and metrics: [its README](../../../plugins/gates/%s/README.md).\n", g->name);
     if (!g->params || !g->params->name) return;
