@@ -72,13 +72,13 @@ static void machine_figures(const assay_json *row, assay_buf *out) {
     assay_buf_free(&line);
 }
 
-static void all_reasons(const assay_json *row, assay_buf *out) {
+static void all_reasons(const assay_json *row, int indent, assay_buf *out) {
     for (int part = 0; part < 2; part++) {
         const assay_json *list = part ? assay_json_get(row, "reasons") : assay_json_get(assay_json_get(row, "validity"), "reasons");
         for (size_t i = 0; i < assay_json_len(list); i++) {
             const assay_json *r = assay_json_at(list, i);
             const char *where = str(r, "where");
-            assay_buf_printf(out, "%14s%s%s: %s%s%s\n", "", part ? "" : "invalid: ", str(r, "code"), str(r, "message"), *where ? " at " : "", where);
+            assay_buf_printf(out, "%*s%s%s: %s%s%s\n", indent, "", part ? "" : "invalid: ", str(r, "code"), str(r, "message"), *where ? " at " : "", where);
         }
     }
 }
@@ -104,7 +104,7 @@ static void gate_table(const assay_json *r, bool color, assay_buf *out) {
         size_t reasons = assay_json_len(assay_json_get(row, "reasons")) + assay_json_len(assay_json_get(assay_json_get(row, "validity"), "reasons"));
         if (reasons <= 1) first_reason(row, out);
         assay_buf_char(out, '\n');
-        if (reasons > 1) all_reasons(row, out);
+        if (reasons > 1) all_reasons(row, gate + 1, out);
         if (assay_json_bool(row, "target_question", false)) machine_figures(row, out);
     }
 }
