@@ -8,6 +8,18 @@ local severities = { error = 1, warning = 2, design = 3 }
 local subjects = flow.set { "program", "fn", "op", "value", "site" }
 local needed = { "id", "rows", "severity", "profiles", "sources", "summary", "way_out", "each", "check" }
 
+local fields, profiles = flow.set { "applies", "ops", "exempt", table.unpack(needed) }, flow.set { "neural-engine", "gpu" }
+
+-- What would make a rule silent without a word: a misspelt field or profile.
+local function check_names(r, who)
+  for key in pairs(r) do
+    if not fields[key] then error(("%s: unknown field '%s'; a rule has %s, and may have applies, ops, exempt"):format(who, key, table.concat(needed, ", ")), 0) end
+  end
+  for _, profile in ipairs(r.profiles) do
+    if not profiles[profile] then error(("%s: no profile '%s'; use neural-engine or gpu"):format(who, profile), 0) end
+  end
+end
+
 -- A rule that lacks a part is an error of whoever wrote it, found when the pack is loaded.
 function authoring.check_rules(list)
   local seen = {}
@@ -18,6 +30,7 @@ function authoring.check_rules(list)
     end
     if not severities[r.severity] then error(("%s: severity '%s'; use error, warning or design"):format(who, r.severity), 0) end
     if not subjects[r.each] then error(("%s: each = '%s'; use program, fn, op, value or site"):format(who, r.each), 0) end
+    check_names(r, who)
     if seen[r.id] then error(("%s: there is a rule of this name already"):format(who), 0) end
     seen[r.id] = true
   end

@@ -94,6 +94,7 @@ local function judge(spec, p, ev, finding)
 end
 
 return function(spec)
+  authoring.check_rules(spec.rules or error("rules.gate: field 'rules' is missing", 0))
   return gate_type {
     name = spec.name, version = spec.version or "1.0", summary = spec.summary, params = params,
     needs = function(p, _, req)

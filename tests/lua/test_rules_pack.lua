@@ -43,6 +43,8 @@ function T.a_rule_that_lacks_a_part_is_refused()
   refused({ way_out = "none" }, "field 'way_out' is missing")
   refused({ severity = "fatal" }, "severity 'fatal'; use error, warning or design")
   refused({ each = "tensor" }, "each = 'tensor'")
+  refused({ op = { "tanh" } }, "unknown field 'op'; a rule has")
+  refused({ profiles = { "gpu", "ane" } }, "no profile 'ane'; use neural-engine or gpu")
   t.fails(function() authoring.check_rules { pack[1], pack[1] } end, "there is a rule of this name already")
 end
 
