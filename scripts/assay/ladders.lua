@@ -14,10 +14,23 @@
 -- calibration-4 the whole-tensor letters C, P, S and G of docs/reference/statistics.md.
 local ladders = { list = {} }
 
+local fields = { name = true, pass = true, kill = true, measure = true, dtype = true, parts = true }
+local measures = { psnr_db = true, snr_db = true, cosine = true, gain_error = true }
+
+-- Why a rung would not be judged as it was meant, or nil.
+local function fault_of(rung)
+  if not rung.name or not rung.pass then return "needs name and pass" end
+  for key in pairs(rung) do
+    if not fields[key] then return ("has an unknown field '%s'; there are name, pass, kill, measure, dtype, parts"):format(key) end
+  end
+  if not measures[rung.measure or "psnr_db"] then return ("has no measure '%s'; there are psnr_db, snr_db, cosine, gain_error"):format(rung.measure) end
+end
+
 function ladders.add(ladder)
   if type(ladder.name) ~= "string" then error("ladders.add: a ladder needs a name", 2) end
   for _, rung in ipairs(ladder) do
-    if not rung.name or not rung.pass then error(("ladders.add: a rung of '%s' needs name and pass"):format(ladder.name), 2) end
+    local fault = fault_of(rung)
+    if fault then error(("ladders.add: a rung of '%s' %s"):format(ladder.name, fault), 2) end
   end
   ladders.list[#ladders.list + 1] = ladder
 end

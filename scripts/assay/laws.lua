@@ -76,9 +76,18 @@ end
 
 local function unmoved(c) return c.base:max_abs_diff(c.changed) end
 
+local fields = { name = true, breaks = true, rounding = true, change = true, before = true, needs = true, optional = true }
+local roundings = { none = true, weights = true, scores = true }
+
 function laws.add(law)
   for _, field in ipairs { "name", "breaks", "rounding" } do
     if law[field] == nil then error(("laws.add: a law needs the field '%s'"):format(field), 2) end
+  end
+  for key in pairs(law) do
+    if not fields[key] then error(("laws.add: law '%s' has an unknown field '%s'; there are name, breaks, rounding, change, before, needs, optional"):format(law.name, key), 2) end
+  end
+  if type(law.rounding) ~= "function" and not roundings[law.rounding] then
+    error(("laws.add: law '%s': rounding '%s'; use none, weights, scores or a function"):format(law.name, law.rounding), 2)
   end
   laws.list[#laws.list + 1] = law
 end
