@@ -19,7 +19,7 @@ static void print_commands(FILE *f) {
         if (!(*c)->hidden) fprintf(f, "  %-9s %-38s %s\n", (*c)->name, (*c)->args ? (*c)->args : "", (*c)->summary);
     fprintf(f, "\neverywhere: --json (complete output as JSON), --quiet, --debug, --gate-path DIR[:DIR], --help, --version\n"
                "exit codes: 0 survived, 1 killed, 2 usage, 3 script, input or I/O error, 4 inconclusive, 5 invalid, 6 rehearsal\n"
-               "            (only with --require-target), 70 internal error\n'assay COMMAND --help' tells more, 'assay man | man -l -' all of it.\n");
+               "            (only with --require-target), 70 internal error\n'assay COMMAND --help' tells more; 'assay man' prints a manual page.\n");
 }
 
 static const assay_command *find_command(const char *name) {
