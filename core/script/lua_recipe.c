@@ -105,11 +105,27 @@ static double number_field(lua_State *L, const char *key, double def) {
     return v;
 }
 
+/* A misspelt field would silently take its default. `names` ends with NULL. */
+static void only_fields(lua_State *L, const char *who, const char *const *names) {
+    size_t n = 0;
+    while (names[n]) n++;
+    luaL_checktype(L, 1, LUA_TTABLE);
+    for (lua_pushnil(L); lua_next(L, 1); lua_pop(L, 1)) {
+        bool known = false;
+        for (size_t i = 0; i < n; i++) known |= lua_type(L, -2) == LUA_TSTRING && assay_streq(names[i], lua_tostring(L, -2));
+        if (known) continue;
+        const char *key = luaL_tolstring(L, -2, NULL);
+        char hint[96];
+        assay_lua_fail(L, ASSAY_E_INPUT, NULL, "%s: unknown field '%.60s'%s", who, key, assay_did_you_mean(hint, key, names, n));
+    }
+}
+
 static int r_normal(lua_State *L) {              /* assay.normal { label = "mine/x", shape = {2, 30, 256}, scale = 1, dtype = "fp16" } */
     lua_settop(L, 1);
+    only_fields(L, "assay.normal", (const char *const[]){"label", "shape", "scale", "dtype", NULL});
     assay_recipe *r = push_recipe(L, NORMAL);
     shape_and_dtype(L, r, "assay.normal");
-    lua_getfield(L, 1, "label");
+    if (lua_getfield(L, 1, "label") != LUA_TSTRING) return assay_lua_fail(L, ASSAY_E_INPUT, NULL, "assay.normal: label is needed: a text that names the stream of numbers");
     copy_name(L, lua_gettop(L), r->name, sizeof r->name);
     lua_pop(L, 1);
     r->value = number_field(L, "scale", 1);
@@ -118,6 +134,7 @@ static int r_normal(lua_State *L) {              /* assay.normal { label = "mine
 
 static int r_full(lua_State *L) {                /* assay.full { value = 1, shape = {1, 600}, dtype = "bool" } */
     lua_settop(L, 1);
+    only_fields(L, "assay.full", (const char *const[]){"value", "shape", "dtype", NULL});
     assay_recipe *r = push_recipe(L, FULL);
     shape_and_dtype(L, r, "assay.full");
     r->value = number_field(L, "value", 0);
@@ -126,6 +143,7 @@ static int r_full(lua_State *L) {                /* assay.full { value = 1, shap
 
 static int r_band(lua_State *L) {                /* assay.band { shape = {L, S}, below = -1, above = 0, dtype = "bool" }: 1 on the band, else 0 */
     lua_settop(L, 1);
+    only_fields(L, "assay.band", (const char *const[]){"shape", "below", "above", "dtype", NULL});
     assay_recipe *r = push_recipe(L, BAND);
     shape_and_dtype(L, r, "assay.band");
     luaL_argcheck(L, r->rank >= 2, 1, "a band needs at least two axes");

@@ -149,7 +149,7 @@ static void check_keys(lua_State *L, int idx, const assay_word *w, const char *w
         if (!f && (w->flags & ASSAY_WORD_OPEN)) continue;
         if (!f)
             assay_lua_fail(L, ASSAY_E_INPUT, where, "%s: unknown field '%.60s'%s", who, lua_tostring(L, -2),
-                           assay_word_field_hint(hint, w, lua_tostring(L, -2)));
+                           *assay_word_field_hint(hint, w, lua_tostring(L, -2)) ? hint : "; 'assay schema' lists them");
         checker c = { L, where, who, f };
         check_value(&c, lua_gettop(L));
     }

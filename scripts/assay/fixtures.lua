@@ -35,8 +35,19 @@ function fx.wset(D, gain)
   }
 end
 
+-- A misspelt field would silently take its default.
+local function only_fields(who, spec, known)
+  local set = {}
+  for _, name in ipairs(known) do set[name] = true end
+  for key in pairs(spec) do
+    if not set[key] then error(("%s: unknown field '%s'%s"):format(who, key, assay.did_you_mean(tostring(key), known)), 3) end
+  end
+end
+
 -- Projections of any width, seeded by a label: fx.projections { label = "mine", width = 64, out = 64, gain = 1 }
 function fx.projections(spec)
+  only_fields("fx.projections", spec, { "label", "width", "out", "gain" })
+  if not spec.label or not spec.width then error("fx.projections: label and width are needed", 2) end
   local D, out, gain = spec.width, spec.out or spec.width, spec.gain or 1
   local function matrix(name, g)
     return assay.normal { label = spec.label .. "/w/" .. name, shape = { out, D }, scale = g / math.sqrt(D) }

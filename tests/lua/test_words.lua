@@ -2,8 +2,21 @@
 local T = {}
 local function build() end
 
+function T.fields_of_recipes_are_checked()
+  local fx = require "assay.fixtures"
+  local shape = { 1, 4 }
+  t.fails(function() fx.seeded { label = "x", shape = shape, scal = 2 } end, "assay.normal: unknown field 'scal' (did you mean 'scale'?)")
+  t.fails(function() fx.seeded { shape = shape } end, "assay.normal: label is needed")
+  t.fails(function() assay.full { valeu = 1, shape = shape } end, "assay.full: unknown field 'valeu' (did you mean 'value'?)")
+  t.fails(function() assay.band { shape = { 4, 4 }, blow = 1 } end, "assay.band: unknown field 'blow' (did you mean 'below'?)")
+  t.fails(function() fx.projections { label = "x", width = 4, gian = 2 } end, "fx.projections: unknown field 'gian' (did you mean 'gain'?)")
+  t.fails(function() fx.projections { width = 4 } end, "fx.projections: label and width are needed")
+  t.ok(fx.seeded { label = "x", shape = shape, scale = 2, dtype = "fp32" })
+end
+
 function T.rejects_unknown_field()
   t.fails(function() arm { name = "fused", rol = "control", build = build } end, "arm \"fused\": unknown field 'rol' (did you mean 'role'?)")
+  t.fails(function() kill { gate = "parity", when = "cosine < 0.5" } end, "kill \"parity\": unknown field 'when'; 'assay schema' lists them")
 end
 
 function T.rejects_missing_field()
