@@ -6,6 +6,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Of two gates of a name one is never loaded: which one would depend on --gate-path. */
+static bool is_taken(const assay_args *a, const char *name) {
+    assay_registry *r = assay_cli_registry(a);
+    assay_cli_load_lua_gates(r);
+    bool taken = assay_registry_gate(r, name, NULL) != NULL;
+    assay_registry_free(r);
+    return taken;
+}
+
 static int run(const assay_args *a) {
     static const char *const kinds[] = {"gate", "experiment"};
     const char *kind = a->pos[0], *name = a->pos[1], *dir = assay_arg(a, "dir");
@@ -15,6 +24,7 @@ static int run(const assay_args *a) {
     if (!gate && strcmp(kind, kinds[1]))
         return assay_cli_usage(a, "no template '%s'%s: there are gate and experiment", kind,
                                assay_did_you_mean(hint, kind, kinds, 2));
+    if (gate && is_taken(a, name)) return assay_cli_usage(a, "there is a gate '%s' already ('assay gates' lists them): choose another name", name);
     assay_status st = gate ? assay_scaffold_gate(name, dir ? dir : ".", assay_arg(a, "headers"), &made, &err)
                            : assay_scaffold_experiment(name, dir ? dir : ".", &made, &err);
     if (st) return assay_cli_fail(a, &err);

@@ -215,9 +215,22 @@ static bool names_gate(const assay_json *kill, const assay_json *row) {
     return is(kill, "gate", assay_json_string(row, "gate", "")) && (!arm || is(row, "arm", arm));
 }
 
+/* " (did you mean ...?)" among the figures that the gate gave, or "". */
+static const char *metric_hint(char out[96], const assay_json *row, const char *metric) {
+    const assay_json *groups = assay_json_get(row, "metrics");
+    const char *names[256];
+    size_t n = 0;
+    for (size_t i = 0; i < assay_json_len(groups); i++)
+        for (size_t k = 0; n < 256 && k < assay_json_len(assay_json_at(groups, i)); k++) names[n++] = assay_json_key_at(assay_json_at(groups, i), k);
+    return assay_did_you_mean(out, metric, names, n);
+}
+
 static void unknown_metric(assay_json *row, const assay_json *kill, bool undefined) {
-    char *text = assay_xprintf("kill on %s.%s: %s, so it cannot be ruled out", assay_json_string(kill, "gate", ""), assay_json_string(kill, "metric", ""),
-                               undefined ? "the figure is undefined here" : "the gate gives no figure of that name");
+    const char *metric = assay_json_string(kill, "metric", "");
+    char hint[96];
+    char *text = assay_xprintf("kill on %s.%s: %s%s, so it cannot be ruled out", assay_json_string(kill, "gate", ""), metric,
+                               undefined ? "the figure is undefined here" : "the gate gives no figure of that name",
+                               undefined ? "" : metric_hint(hint, row, metric));
     if (is(row, "verdict", "pass")) assay_json_set_string(row, "verdict", "inconclusive");
     assay_rule_add_reason(row, "reasons", undefined ? "kill_metric_undefined" : "kill_metric_unknown", text);
     free(text);
