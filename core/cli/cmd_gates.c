@@ -93,7 +93,7 @@ static int run(const assay_args *a) {
 static const assay_opt opts[] = {
     {"paths", 0, NULL, "the folders that are searched for plugins, in order", false},
     {"markdown", 0, NULL, "the reference page of all gates", false},
-    {"cases", 0, "DIR", "with check: folder of self-test cases (default: cases beside the plugin, or one folder up)", false},
+    {"cases", 0, "DIR", "with check: folder of self-test cases (default: cases one folder up, cases or NAME.cases beside the plugin)", false},
     {"param", 0, "NAME=VALUE", "with check: parameter of the gate", true},
     {"in-process", 0, NULL, "with check: run the checks in this process (a crash then ends it)", false},
     {NULL, 0, NULL, NULL, false},

@@ -95,18 +95,20 @@ static assay_status check_contract(const assay_args *a, const char *self, const 
     return st;
 }
 
-/* The folder of cases: given, beside the plugin, or one folder up (a gate's own folder with a build folder in it). */
+/* The folder of cases: given; one folder up (a gate's own folder, which is the source of the copy in its build folder); beside the
+ * plugin as `cases` or, where a run looks, as NAME.cases. */
 static char *find_cases(const assay_args *a, const char *path) {
     const char *given = assay_arg(a, "cases");
     if (given) return assay_xstrdup(given);
     char *dir = assay_path_dir(path), *found = NULL;
-    static const char *const places[] = {"cases", "../cases"};
-    for (size_t i = 0; i < 2 && !found; i++) {
-        found = assay_path_join(dir, places[i]);
+    char *own = assay_xprintf("%.*s.cases", (int)strcspn(assay_path_base(path), "."), assay_path_base(path));
+    for (const char *const *place = (const char *const[]){"../cases", "cases", own, NULL}; *place && !found; place++) {
+        found = assay_path_join(dir, *place);
         if (assay_is_dir(found)) break;
         free(found);
         found = NULL;
     }
+    free(own);
     free(dir);
     return found;
 }

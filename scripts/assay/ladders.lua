@@ -1,5 +1,5 @@
 -- Ladders: published lists of dB limits, one rung for each step on the way from a source to what runs on the device. They contradict
--- each other (4-bit weights: 35 dB in one, 30 in another), so an experiment names the one it means; there is no default. Rows M176-M179, M181, M183.
+-- each other (4-bit weights pass at 35 dB in one, at 40 in another), so an experiment names the one it means; there is no default. Rows M176-M179, M181, M183.
 --
 --   gate { use = "ladder", ladder = "guide-B", rungs = { "fp32=wide", "fp16=fused", "4-bit=small against fused" } }
 --

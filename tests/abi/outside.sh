@@ -19,3 +19,7 @@ sed 's/^  gate { use = "parity"/  gate { use = "token_budget", arm = "fused", ma
 sed -i.was 's/"verdict": "pass"/"verdict": "kill"/' token_budget/build/token_budget.cases/close/expected.json
 code=0; "$assay" run -q x.lua --gate-path token_budget/build --out bad >out || code=$?
 [ $code = 5 ] && grep -q gate_self_test_failed out || { cat out; echo "a gate that errs on its own case was believed"; exit 1; }
+# `gates check` finds the copy too, where the source is not near.
+mkdir away && cp -r token_budget/build/token_budget.so token_budget/build/token_budget.cases away
+if "$assay" gates check away/token_budget.so >out; then cat out; echo "the copy of the cases was not judged"; exit 1; fi
+grep -q 'case close' out || { cat out; exit 1; }
