@@ -23,7 +23,7 @@ static const assay_word_field experiment_fields[] = {
     { "precision", ASSAY_W_STRING, 0, "fp16|fp32", "\"fp16\"", NULL, "types of built programs", NULL },
     { "compute_units", ASSAY_W_STRING, 0, UNITS, "\"cpu_and_ne\"", NULL, "policy of arms that name none", NULL },
     { "shapes", ASSAY_W_DATA, 0, NULL, NULL, NULL, "shapes of the inputs, and whatever numbers the arms need: ctx.shapes", NULL },
-    { "seeds", ASSAY_W_INTEGERS, 0, NULL, NULL, NULL, "one integer per kind of chance: fixture, order, script", NULL },
+    { "seeds", ASSAY_W_INTEGERS, 0, "fixture|order|script", NULL, NULL, "script seeds math.random; the others are kept in the plan, not read (orders: the gate latency's seed)", NULL },
     { "stop", ASSAY_W_STRING, 0, "kill|never", "\"kill\"", NULL, "never: collect everything, also after a kill", NULL },
     { "mutants", ASSAY_W_STRINGS, 0, NULL, NULL, NULL, "mutants that matter here, for `assay mutate` (default: all that fit the control)", NULL },
     { "mutation_score", ASSAY_W_NUMBER, 0, NULL, NULL, NULL, "share of the mutants that the gates must kill, from 0 to 1", NULL },

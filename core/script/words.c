@@ -101,6 +101,7 @@ static void check_map(const checker *c, int idx) {
         char got[160];
         if (lua_type(L, -2) != LUA_TSTRING)
             assay_lua_fail(L, ASSAY_E_INPUT, c->where, "%s.%s: expected named entries, such as { %s }", c->who, c->f->name, recipes ? "x = fx.normal \"mini\"" : "order = 2");
+        check_choice(c, lua_gettop(L) - 1);
         if (recipes ? is_recipe(L, lua_gettop(L)) : lua_isinteger(L, -1)) continue;
         assay_lua_fail(L, ASSAY_E_INPUT, c->where, "%s.%s.%.60s: expected %s, got %s", c->who, c->f->name, lua_tostring(L, -2),
                        recipes ? "a file path, recipe, tensor or function" : "integer", assay_lua_describe(L, lua_gettop(L), got, sizeof got));

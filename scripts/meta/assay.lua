@@ -16,7 +16,7 @@ error("scripts/meta/assay.lua is for editors; scripts get the words without it")
 ---@field precision? "fp16"|"fp32" types of built programs
 ---@field compute_units? "cpu_only"|"cpu_and_gpu"|"cpu_and_ne"|"all" policy of arms that name none
 ---@field shapes? table shapes of the inputs, and whatever numbers the arms need: ctx.shapes
----@field seeds? table<string, integer> one integer per kind of chance: fixture, order, script
+---@field seeds? table<string, integer> script seeds math.random; the others are kept in the plan, not read (orders: the gate latency's seed)
 ---@field stop? "kill"|"never" never: collect everything, also after a kill
 ---@field mutants? string|string[] mutants that matter here, for `assay mutate` (default: all that fit the control)
 ---@field mutation_score? number share of the mutants that the gates must kill, from 0 to 1

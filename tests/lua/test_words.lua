@@ -19,6 +19,10 @@ function T.rejects_unknown_field()
   t.fails(function() kill { gate = "parity", when = "cosine < 0.5" } end, "kill \"parity\": unknown field 'when'; 'assay schema' lists them")
 end
 
+function T.seeds_are_a_closed_set()
+  t.fails(function() experiment { name = "s", seeds = { fixtur = 1 } } end, "seeds: expected fixture, order or script, got string \"fixtur\" (did you mean 'fixture'?)")
+end
+
 function T.rejects_missing_field()
   t.fails(function() arm { name = "fused", build = build } end, "arm \"fused\": missing field 'role'")
   t.fails(function() claim { text = "x", needs = { "parity" } } end, "claim: missing field 'id'")
