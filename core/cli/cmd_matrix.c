@@ -5,6 +5,7 @@
 #include "base/names.h"
 #include "plugin/evidence.h"
 #include "report/matrix.h"
+#include "run/judge.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,7 +20,7 @@ static const assay_opt opts[] = {
 static assay_status add_receipt(const char *dir, const char *name, assay_evidence_set *ev, assay_json *list, assay_error *err) {
     char *path = assay_path_join(dir, name);
     assay_json *receipt = NULL;
-    assay_status st = assay_json_read_file(path, &receipt, err);
+    assay_status st = assay_receipt_read(path, &receipt, err);
     if (st == ASSAY_OK) {
         assay_evidence_add_json(ev, "receipts", "", NULL, ASSAY_ORIGIN_IMPORTED, "", receipt);
         assay_json *row = assay_json_append(list, assay_json_object());

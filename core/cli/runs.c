@@ -94,7 +94,7 @@ assay_status assay_cli_host(const assay_args *a, const assay_plan *p, char **hos
 
 assay_status assay_cli_read_receipt(const char *dir, const char *host, assay_json **receipt, assay_error *err) {
     char *path = assay_xprintf("%s/receipt.%s.json", dir, host);
-    assay_status st = assay_is_file(path) ? assay_json_read_file(path, receipt, err)
+    assay_status st = assay_is_file(path) ? assay_receipt_read(path, receipt, err)
                                           : assay_fail(err, ASSAY_E_INPUT, "%s is absent: 'assay judge %s' writes it", path, dir);
     free(path);
     return st;

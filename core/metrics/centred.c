@@ -108,12 +108,18 @@ static assay_tensor view(const assay_tensor *t, const assay_axes *a, int64_t b, 
     return v;
 }
 
-static int axis_ok(int32_t axis, uint32_t rank) { return axis >= -1 && axis < (int32_t)rank; }
+/* A token axis of the tensor; batch and head absent (-1), or axes of their own: one axis with two meanings would be walked twice. */
+static bool axes_ok(const assay_axes *a, uint32_t rank) {
+    if (a->token < 0 || a->token >= (int32_t)rank) return false;
+    if (a->batch < -1 || a->batch >= (int32_t)rank || a->head < -1 || a->head >= (int32_t)rank) return false;
+    return a->batch != a->token && a->head != a->token && (a->batch < 0 || a->batch != a->head);
+}
 
 assay_status assay_centred_compute(const assay_tensor *ref, const assay_tensor *cand, assay_further *io, assay_elements *e, assay_error *err) {
     const assay_axes *a = io->axes;
-    if (a->token < 0 || !axis_ok(a->token, ref->rank) || !axis_ok(a->batch, ref->rank) || !axis_ok(a->head, ref->rank))
-        return assay_fail(err, ASSAY_E_INPUT, "metrics: the centred cosine needs a token axis of the tensor");
+    if (!axes_ok(a, ref->rank))
+        return assay_fail(err, ASSAY_E_INPUT, "metrics: the centred cosine needs a token axis of the tensor, and no axis twice (batch %d, head %d, token %d of rank %u)", a->batch,
+                          a->head, a->token, ref->rank);
     int64_t nb = a->batch >= 0 ? ref->shape[a->batch] : 1, nh = a->head >= 0 ? ref->shape[a->head] : 1;
     if (io->bh_cosine && io->n != (uint64_t)(nb * nh))
         return assay_fail(err, ASSAY_E_INPUT, "metrics: %llu slices asked for, batch and head have %llu", (unsigned long long)io->n,

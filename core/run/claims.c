@@ -32,25 +32,33 @@ static bool has_code(const assay_json *reasons, const char *code) {
     return false;
 }
 
-/* Does the gate say `must_fail_alive` of this arm? `where` is the arm, behind the fixture if there is one. */
-static bool lets_live(const assay_json *reasons, const char *arm) {
-    for (const assay_json *r = assay_json_first(reasons); r; r = assay_json_next(r)) {
-        const char *where = assay_json_string(r, "where", "");
-        size_t n = strlen(where), m = strlen(arm);
-        if (is(r, "code", "must_fail_alive") && assay_ends_with(where, arm) && (n == m || where[n - m - 1] == ' ')) return true;
-    }
-    return false;
+/* Does the gate say this code of an arm, or of a fixture? `where` is "ARM", "FIXTURE" or "FIXTURE ARM". */
+static bool says_of(const assay_json *reasons, const char *code, const char *fixture, const char *arm) {
+    char *both = assay_xprintf("%s%s%s", fixture, *fixture && *arm ? " " : "", arm);
+    bool found = false;
+    for (const assay_json *r = assay_json_first(reasons); r && !found; r = assay_json_next(r)) found = is(r, "code", code) && is(r, "where", both);
+    free(both);
+    return found;
 }
 
-/* A gate that was given the tensor of a must_fail arm and says neither that it lacks power nor that it let the arm live has rejected it. */
-static bool rejects(const assay_json *row, const assay_json *asked, const char *arm) {
-    if (lets_live(assay_json_get(row, "reasons"), arm)) return false;
-    if (is(row, "printed", "not-measured") || has_code(assay_json_get(assay_json_get(row, "validity"), "reasons"), "gate_has_no_power")) return false;
-    for (size_t k = 0; k < assay_json_len(asked); k++) {
-        const assay_json *a = assay_json_at(asked, k);
-        if (is(a, "role", "must_fail") && is(a, "arm", arm) && is(a, "state", "ok")) return true;
+typedef enum tried { NOT_GIVEN, UNTRIED, LIVES, REJECTED } tried;
+
+/* What became of a must_fail arm in one gate. A gate that was given its tensor has rejected it, unless it says that it lacks power, that
+ * it let the arm live, or that it came to a verdict without trying. Rejected on one fixture is rejected: a fault need not show on all. */
+static tried outcome_of(const assay_json *row, const assay_json *asked, const char *arm) {
+    const assay_json *reasons = assay_json_get(row, "reasons");
+    tried best = NOT_GIVEN;
+    if (is(row, "printed", "not-measured")) return NOT_GIVEN;
+    for (const assay_json *a = assay_json_first(asked); a; a = assay_json_next(a)) {
+        const char *fixture = assay_json_string(a, "fixture", "");
+        if (!is(a, "role", "must_fail") || !is(a, "arm", arm) || !is(a, "state", "ok")) continue;
+        tried here = REJECTED;
+        if (says_of(reasons, "must_fail_not_tried", fixture, "")) here = UNTRIED;
+        else if (says_of(reasons, "must_fail_alive", fixture, arm) || says_of(reasons, "must_fail_alive", "", arm)) here = LIVES;
+        if (here > best) best = here;
     }
-    return false;
+    bool powerless = has_code(assay_json_get(assay_json_get(row, "validity"), "reasons"), "gate_has_no_power");
+    return powerless && best == REJECTED ? LIVES : best;
 }
 
 assay_json *assay_rule_must_fail(const assay_json *plan, const assay_json *rows, const assay_json *asked) {
@@ -62,10 +70,17 @@ assay_json *assay_rule_must_fail(const assay_json *plan, const assay_json *rows,
         assay_json *row = assay_json_append(out, assay_json_object()), *by = assay_json_set(row, "rejected_by", assay_json_array());
         assay_json_set_string(row, "arm", name);
         for (size_t k = 0; k < assay_json_len(rows); k++)
-            if (rejects(assay_json_at(rows, k), assay_json_at(asked, k), name))
+            if (outcome_of(assay_json_at(rows, k), assay_json_at(asked, k), name) == REJECTED)
                 assay_json_append(by, assay_json_new_string(assay_json_string(assay_json_at(rows, k), "gate", "")));
     }
     return out;
+}
+
+/* A gate that was given the arm decided before it came to try it: not seen is not there only where someone looked. */
+static bool is_untried(const assay_json *rows, const assay_json *asked, const char *arm) {
+    for (size_t k = 0; k < assay_json_len(rows); k++)
+        if (!is(assay_json_at(rows, k), "printed", "pass") && outcome_of(assay_json_at(rows, k), assay_json_at(asked, k), arm) == UNTRIED) return true;
+    return false;
 }
 
 assay_json *assay_rule_validity(const assay_json *plan, const assay_json *rows, const assay_json *asked, bool complete) {
@@ -78,7 +93,7 @@ assay_json *assay_rule_validity(const assay_json *plan, const assay_json *rows, 
     assay_json *must_fail = assay_rule_must_fail(plan, rows, asked);
     for (size_t i = 0; i < assay_json_len(must_fail); i++) {
         const char *name = assay_json_string(assay_json_at(must_fail, i), "arm", "");
-        if (assay_json_len(assay_json_get(assay_json_at(must_fail, i), "rejected_by"))) continue;
+        if (assay_json_len(assay_json_get(assay_json_at(must_fail, i), "rejected_by")) || is_untried(rows, asked, name)) continue;
         char *text = assay_xprintf("arm \"%s\" must be rejected and no gate of the run rejected it: add it to a gate that sees outputs", name);
         add(reasons, "must_fail_not_rejected", name, text);
         free(text);

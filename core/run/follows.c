@@ -36,8 +36,6 @@ static assay_status check_need(const char *where, const char *receipt_path, cons
 }
 
 static assay_status check_receipt(const char *where, const char *path, const assay_json *receipt, const assay_json *needs, assay_error *err) {
-    if (!assay_streq(assay_json_string(receipt, "schema", ""), ASSAY_RECEIPT_SCHEMA))
-        return assay_fail(err, ASSAY_E_INPUT, "%s: follows: %s is no receipt of this program (%s); name receipt.<host>.json of a run directory", where, path, ASSAY_RECEIPT_SCHEMA);
     if (!assay_json_bool(assay_json_get(receipt, "validity"), "valid", false))
         return assay_fail(err, ASSAY_E_INPUT, "%s: follows: the run of %s is invalid: nothing can start from it", where, path);
     assay_status st = ASSAY_OK;
@@ -51,8 +49,9 @@ assay_status assay_plan_build_follows(assay_plan_build *b, assay_error *err) {
     const char *given = assay_json_string(f, "receipt", ""), *where = assay_json_string(f, "where", b->o->script);
     char *dir = assay_path_dir(b->o->script), *path = *given == '/' ? assay_xstrdup(given) : assay_path_join(dir, given), hex[ASSAY_HEX];
     assay_json *receipt = NULL;
-    assay_status st = assay_is_file(path) ? assay_json_read_file(path, &receipt, err)
-                                          : assay_fail(err, ASSAY_E_INPUT, "%s: follows: there is no receipt %s yet: run the earlier experiment first", where, path);
+    assay_status st = ASSAY_OK;
+    if (!assay_is_file(path)) st = assay_fail(err, ASSAY_E_INPUT, "%s: follows: there is no receipt %s yet: run the earlier experiment first", where, path);
+    else if (assay_receipt_read(path, &receipt, err) != ASSAY_OK) st = assay_wrap(err, "%s: follows", where);
     if (st == ASSAY_OK) st = check_receipt(where, given, receipt, assay_json_get(f, "needs"), err);
     if (st == ASSAY_OK) st = assay_sha256_file(path, hex, err);
     if (st == ASSAY_OK) {

@@ -26,6 +26,9 @@ assay_status assay_judging_missing(assay_judging *j, assay_json *jobs, assay_err
 assay_status assay_judging_receipt(assay_judging *j, assay_json **receipt, assay_error *err);
 /* receipt.<host>.json, and receipt.json over all hosts with a receipt. */
 assay_status assay_receipt_write(const assay_plan *p, const char *host, const assay_json *receipt, assay_error *err);
+/* Reads receipt.<host>.json. One that stands in a run directory must be of the plan there and unchanged since it was written
+ * (receipt.json lists its digest); a loose copy is only looked at for its schema. Caller frees; NULL on failure. */
+assay_status assay_receipt_read(const char *path, assay_json **receipt, assay_error *err);
 /* Exit code of architecture.md section 6. */
 int assay_receipt_exit(const assay_json *receipt, bool require_target);
 

@@ -90,6 +90,16 @@ local function findings_of(r, cx, list)
   end
 end
 
+-- Spaces of any script, and marks without width, are no reason.
+local blanks = { "%s", "\u{A0}", "\u{3000}", "\u{FEFF}", "\xE2\x80[\x80-\x8F\xA8-\xAF]", "\xE2\x81[\x9F-\xA4]" }
+
+local function check_reason(key, reason)
+  local rest = reason
+  for _, blank in ipairs(blanks) do rest = rest:gsub(blank, "") end
+  if rest == "" then error(("waiver '%s': give the reason"):format(key), 0) end
+  if reason:find "%c" then error(("waiver '%s': the reason stands on one line, without control characters"):format(key), 0) end
+end
+
 -- Waivers: { ["rule"] = reason, ["rule@name of the op, value or function"] = reason }. Marks findings; returns those that met none.
 local function waive(findings, waivers, rules)
   local ids, used, unused = {}, {}, {}
@@ -101,7 +111,7 @@ local function waive(findings, waivers, rules)
       local near = names.near(id, ids)
       error(("waiver '%s': there is no rule '%s'%s; `assay lint --rules` lists them"):format(key, id, near and (" (did you mean '%s'?)"):format(near) or ""), 0)
     end
-    if not reason:find "%S" then error(("waiver '%s': give the reason"):format(key), 0) end
+    check_reason(key, reason)
   end
   for _, f in ipairs(findings) do
     for _, key in ipairs { f.rule .. "@" .. f.name, f.rule } do

@@ -3,6 +3,7 @@
 local authoring = require "rules.authoring"
 local caches = require "rules.caches"
 local classifier = require "rules.classifier"
+local records = require "rules.records"
 
 local params = {
   profile = { "string", choices = "neural-engine|gpu", help = "the unit that the program is written for; chosen before authoring, so there is no default" },
@@ -27,21 +28,6 @@ local params = {
 }
 
 local level = { error = 1, warning = 2, design = 3 }
-
--- Waivers of the parameters and of the record `waivers`: { RULE or RULE@NAME: reason }.
-local function waivers_of(p, ev)
-  local all = {}
-  for key, reason in pairs(p.waive) do all[key] = reason end
-  if ev:count "waivers" > 0 then
-    local record = ev:record "waivers"
-    if type(record) ~= "table" then record = { record } end     -- a text: refused below
-    for key, reason in pairs(record) do
-      if type(key) ~= "string" or type(reason) ~= "string" then error("waivers: a record { \"RULE or RULE@NAME\": \"reason\" } is expected", 0) end
-      all[key] = reason
-    end
-  end
-  return all
-end
 
 -- One reason for each rule and what became of it, so that a thousand casts are one line.
 local function tell(finding, findings)
@@ -75,8 +61,8 @@ end
 local function judge(spec, p, ev, finding)
   local graph = ev:graph "program"
   local others = { source = ev:count "source" > 0 and ev:graph "source" or nil, control = ev:count "control" > 0 and ev:graph "control" or nil,
-    config = ev:count "config" > 0 and ev:record "config" or nil }
-  local findings, applied, unused = authoring.run(spec.rules, graph, p, others, waivers_of(p, ev))
+    config = records.config(ev) }
+  local findings, applied, unused = authoring.run(spec.rules, graph, p, others, records.waivers(ev, p.waive))
   local n = authoring.count(findings)
   tell(finding, findings)
   for _, key in ipairs(unused) do finding:reason("waiver_unused", ("the waiver '%s' met no finding; drop it"):format(key)) end

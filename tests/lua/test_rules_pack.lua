@@ -64,6 +64,11 @@ end
 
 function T.waivers_need_a_reason_and_a_rule()
   t.fails(function() pair.findings("neural-engine", six, { waive = { rank_limit = " " } }) end, "give the reason")
+  for _, blank in ipairs { "", "\t \n", "\u{A0}", "\u{3000}\u{200B}", "\u{2028}\u{FEFF}\u{2060}" } do
+    t.fails(function() pair.findings("neural-engine", six, { waive = { rank_limit = blank } }) end, "give the reason")
+  end
+  t.fails(function() pair.findings("neural-engine", six, { waive = { rank_limit = "a\nverdict: pass" } }) end, "on one line")
+  for _, reason in ipairs { "理由", "é", "n/a \u{A0}" } do pair.findings("neural-engine", six, { waive = { rank_limit = reason } }) end
   t.fails(function() pair.findings("neural-engine", six, { waive = { rank_limt = "x" } }) end, "did you mean 'rank_limit'?")
 end
 

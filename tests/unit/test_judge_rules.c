@@ -191,6 +191,35 @@ static void a_must_fail_arm_must_be_seen_rejected(void) {
     check_validity("[{\"gate\":\"g\",\"printed\":\"invalid\",\"reasons\":[],\"validity\":{\"valid\":false,\"reasons\":[{\"code\":\"gate_has_no_power\"}]}}]", SAW_DEAD, true,
                    "must_fail_not_rejected");
 }
+/* Two fixtures, a and b; `reasons` of a gate that was given the arm on both. */
+static void check_tried(const char *printed, const char *reasons, const char *code, size_t rejected) {
+    static const char asked_text[] = "[[{\"role\":\"must_fail\",\"arm\":\"dead\",\"state\":\"ok\",\"fixture\":\"a\"},{\"role\":\"must_fail\",\"arm\":\"dead\",\"state\":\"ok\",\"fixture\":\"b\"}]]";
+    char *text = assay_xprintf("[{\"gate\":\"g\",\"printed\":\"%s\",\"reasons\":[%s],\"validity\":{\"valid\":true,\"reasons\":[]}}]", printed, reasons);
+    check_validity(text, asked_text, true, code);
+    assay_json *plan = parse(plan_text), *rows = parse(text), *asked = parse(asked_text), *list = assay_rule_must_fail(plan, rows, asked);
+    CU_ASSERT_EQUAL(assay_json_len(assay_json_path(assay_json_at(list, 0), "rejected_by")), rejected);
+    assay_json_free(list);
+    assay_json_free(plan);
+    assay_json_free(rows);
+    assay_json_free(asked);
+    free(text);
+}
+#define SAYS(code, where) "{\"code\":\"" code "\",\"where\":\"" where "\"}"
+static void rejected_on_one_fixture_is_rejected(void) {
+    check_tried("pass", "", NULL, 1);
+    check_tried("pass", SAYS("must_fail_alive", "a dead"), NULL, 1);
+    check_tried("pass", SAYS("must_fail_alive", "a dead") "," SAYS("must_fail_alive", "b dead"), "must_fail_not_rejected", 0);
+    check_tried("pass", SAYS("must_fail_alive", "dead"), "must_fail_not_rejected", 0);
+    check_tried("pass", SAYS("must_fail_alive", "a undead") "," SAYS("must_fail_alive", "b undead"), NULL, 1);
+}
+static void an_arm_that_was_not_tried_is_not_rejected(void) {
+    const char *both = SAYS("must_fail_not_tried", "a") "," SAYS("must_fail_not_tried", "b");
+    check_tried("inconclusive", both, NULL, 0);
+    check_tried("kill", both, NULL, 0);
+    check_tried("inconclusive", SAYS("must_fail_not_tried", "a"), NULL, 1);
+    check_tried("inconclusive", SAYS("must_fail_not_tried", "a") "," SAYS("must_fail_alive", "b dead"), "must_fail_not_rejected", 0);
+    check_tried("pass", both, "must_fail_not_rejected", 0); /* a pass rests on arms that were rejected, whatever the gate says */
+}
 static void what_was_not_reached_is_not_held_against_the_run(void) { check_validity(pass_row, "[[]]", false, NULL); }
 static void nothing_compared_is_invalid(void) {
     check_validity("[{\"gate\":\"g\",\"printed\":\"not-measured\",\"reasons\":[],\"validity\":{\"valid\":true,\"reasons\":[]}}]", "[[]]", true, "nothing_compared");
@@ -326,7 +355,8 @@ ASSAY_SUITE("judge rules", TEST(a_claim_is_confirmed_by_evidence_of_its_kind), T
             TEST(an_unknown_metric_is_inconclusive), TEST(an_undefined_metric_is_inconclusive), TEST(a_kill_of_a_claim_leaves_the_gate),
             TEST(M67_yes_refuting_the_only_claim_kills_an_undecided_gate), TEST(M67_no_a_gate_that_others_rest_on_or_that_passed_stays),
             TEST(M67_no_figures_that_decide_nothing_kill_nothing),
-            TEST(a_kill_names_its_gate_and_arm), TEST(a_kill_does_not_touch_what_was_not_measured), TEST(a_must_fail_arm_must_be_seen_rejected),
+            TEST(a_kill_names_its_gate_and_arm), TEST(a_kill_does_not_touch_what_was_not_measured), TEST(a_must_fail_arm_must_be_seen_rejected), TEST(rejected_on_one_fixture_is_rejected),
+            TEST(an_arm_that_was_not_tried_is_not_rejected),
             TEST(what_was_not_reached_is_not_held_against_the_run), TEST(nothing_compared_is_invalid),
             TEST(invalid_goes_before_kill_before_inconclusive_before_pass), TEST(a_claim_has_its_own_fate),
             TEST(the_reference_backend_never_lifts_a_claim_above_its_files), TEST(random_weights_cap_a_claim_at_probe_M54),

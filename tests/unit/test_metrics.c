@@ -188,6 +188,9 @@ static void the_token_mean_is_taken_away(void) {
     NEAR(bs[1], sqrt(8.0 / 83), 1e-15);
     ax.token = -1;
     CU_ASSERT_EQUAL(m()->centred(&a, &b, &ax, &cosine, &share, NULL, NULL, 0, NULL), ASSAY_E_INPUT);
+    static const assay_axes twice[] = {{1, 1, 0, -1}, {0, -1, 0, -1}, {-1, 0, 0, -1}, {-2, -1, 0, -1}}; /* one axis with two meanings, or none */
+    for (size_t i = 0; i < sizeof twice / sizeof *twice; i++)
+        CU_ASSERT_EQUAL(m()->centred(&a, &b, &twice[i], &cosine, &share, NULL, NULL, 0, NULL), ASSAY_E_INPUT);
 }
 
 static void ulp_distances_are_counted_in_halves(void) {

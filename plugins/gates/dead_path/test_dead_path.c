@@ -61,6 +61,18 @@ static void must_fail_has_to_be_found_dead(void) {
     put(ev, "must_fail", "", ASSAY_F16, 4, shape, r);
     expect(judge("dead_path", ev, PARAMS, NULL), "invalid", "must_fail_alive");
 }
+static void a_verdict_before_the_must_fail_arms_says_so(void) {
+    static double zero[N];
+    reset();
+    c[9] = NAN;
+    assay_evidence_set *ev = labelled("", r, c);
+    put(ev, "must_fail", "", ASSAY_F16, 4, shape, zero);
+    expect(judge("dead_path", ev, PARAMS, NULL), "kill", "must_fail_not_tried");
+    reset();
+    ev = labelled("block", r, c);
+    put(ev, "must_fail", "block", ASSAY_F16, 4, shape, zero);
+    expect(judge("dead_path", ev, PARAMS, NULL), "inconclusive", "must_fail_not_tried");
+}
 static void a_zero_reference_is_no_fixture(void) {
     static double zero[N];
     reset();
@@ -71,4 +83,4 @@ static void a_zero_reference_is_no_fixture(void) {
 
 ASSAY_SUITE("dead_path", TEST(a_wrong_but_live_output_is_not_dead), TEST(zeros_constants_and_nan_are_killed),
             TEST(one_dead_head_or_row_is_killed), TEST(agreement_after_the_residual_shows_nothing),
-            TEST(must_fail_has_to_be_found_dead), TEST(a_zero_reference_is_no_fixture))
+            TEST(must_fail_has_to_be_found_dead), TEST(a_verdict_before_the_must_fail_arms_says_so), TEST(a_zero_reference_is_no_fixture))

@@ -52,6 +52,12 @@ static void check_key(const verdict_of *o) {
 
 /* ---- recorded receipts */
 
+/* A figure that is absent, a text, or outside of what it can be was not measured: it may kill, never pass. */
+static bool is_measured(const cJSON *parity, double cosine) {
+    double nonfinite = number(parity, "nonfinite"), zeros = number(parity, "zero_fraction");
+    return cosine <= 1.0 + 1e-9 && nonfinite >= 0.0 && zeros >= 0.0 && zeros <= 1.0;
+}
+
 static void judge_parity(const settings *s, const cJSON *parity, const verdict_of *o) {
     char message[160];
     double cosine = number(parity, "cosine");
@@ -65,6 +71,9 @@ static void judge_parity(const settings *s, const cJSON *parity, const verdict_o
     } else if (!(cosine >= s->cosine_min)) {
         snprintf(message, sizeof message, "cosine %.9g, at least %.9g is asked", cosine, s->cosine_min);
         say(o, ASSAY_KILL, "cosine_below_min", message);
+    } else if (!is_measured(parity, cosine)) {
+        say(o, ASSAY_INCONCLUSIVE, "parity_incomplete",
+            "the comparison needs cosine (at most 1), nonfinite and zero_fraction (0 to 1) as numbers; record it again");
     }
 }
 
@@ -114,6 +123,25 @@ static void copy_reasons(const cJSON *receipt, const verdict_of *o) {
     }
 }
 
+/* Whether the rows of gates or compares carry a pass: one of them passed, none says otherwise. */
+static bool rows_pass(const cJSON *rows, bool *any) {
+    const cJSON *row;
+    cJSON_ArrayForEach(row, rows) {
+        const char *printed = text(row, "printed");
+        if (!strcmp(printed, "pass")) *any = true;
+        else if (strcmp(printed, "not-measured") != 0) return false;
+    }
+    return true;
+}
+
+/* A receipt that was edited, or cut: its verdict does not follow from its own rows. */
+static bool contradicts_itself(const cJSON *receipt) {
+    bool any = false;
+    if (strcmp(text(receipt, "verdict"), "pass") != 0) return false;
+    bool pass = rows_pass(get(receipt, "gates"), &any) && rows_pass(get(receipt, "compares"), &any);
+    return !pass || !any || cJSON_GetArraySize(get(get(receipt, "validity"), "reasons")) > 0;
+}
+
 static void judge_own(const cJSON *receipt, const verdict_of *o) {
     const cJSON *identity = cJSON_GetArrayItem(get(receipt, "identity"), 0);
     const char *verdict = text(receipt, "verdict");
@@ -122,10 +150,15 @@ static void judge_own(const cJSON *receipt, const verdict_of *o) {
     c->compiled = text(identity, "compiled.sha256");
     c->build = text(identity, "os.build");
     c->chip = text(identity, "chip");
-    c->invalid = !strcmp(verdict, "invalid");
+    bool edited = contradicts_itself(receipt);
+    c->invalid = edited || !strcmp(verdict, "invalid");
     c->verdict = !strcmp(verdict, "kill") ? ASSAY_KILL : !strcmp(verdict, "pass") ? ASSAY_PASS : ASSAY_INCONCLUSIVE;
     copy_reasons(receipt, o);
-    if (c->invalid) o->f->invalid(o->f, "receipt_invalid", "the run behind this receipt is invalid", o->where);
+    if (edited)
+        o->f->invalid(o->f, "receipt_contradicts_itself",
+                      "it says pass, and its gates do not: it was edited or cut; judge the evidence again", o->where);
+    else if (c->invalid)
+        o->f->invalid(o->f, "receipt_invalid", "the run behind this receipt is invalid", o->where);
     if (strcmp(text(receipt, "standing"), "target") != 0 && c->verdict == ASSAY_PASS)
         say(o, ASSAY_INCONCLUSIVE, "not_the_target", "a rehearsal: none of this was shown on the target");
     check_key(o);

@@ -77,10 +77,27 @@ static void M57_no_non_finite_output_is_killed(void) {
     expect("[" RECEIPT("p", "24G720", "M1", "NE", "{\"cosine\":0.99999,\"nonfinite\":3}") "]", "kill nonfinite_output");
 }
 
-#define OWN(verdict, standing, identity)                                                                                         \
+/* What was not measured never passes; what kills still kills. */
+static void M51_no_absent_or_impossible_figures_do_not_pass(void) {
+    static const char *const lacking[] = {"{\"cosine\":0.99999}",
+                                          "{\"cosine\":0.99999,\"nonfinite\":0}",
+                                          "{\"cosine\":0.99999,\"nonfinite\":\"3\",\"zero_fraction\":0}",
+                                          "{\"cosine\":0.99999,\"nonfinite\":-1,\"zero_fraction\":0}",
+                                          "{\"cosine\":0.99999,\"nonfinite\":0,\"zero_fraction\":\"NaN\"}",
+                                          "{\"cosine\":1e300,\"nonfinite\":0,\"zero_fraction\":0}"};
+    for (size_t i = 0; i < sizeof lacking / sizeof *lacking; i++) {
+        char *receipt = assay_xprintf("[{\"package_digest\":\"p\",\"host\":{\"build\":\"b\",\"chip\":\"c\"},\"placement\":{\"scaled_dot_product_attention\":\"NE\"},\"parity\":%s}]", lacking[i]);
+        expect(receipt, "inconclusive parity_incomplete");
+        free(receipt);
+    }
+    expect("[" RECEIPT("p", "24G720", "M1", "NE", "{\"cosine\":\"0.99999\",\"nonfinite\":0,\"zero_fraction\":0}") "]", "kill cosine_below_min");
+}
+
+#define OWN_ROWS(verdict, standing, identity, rows)                                                                              \
     "{\"schema\":\"assay-receipt/1\",\"verdict\":\"" verdict "\",\"standing\":\"" standing                                       \
     "\",\"arms\":[{\"role\":\"candidate\",\"tree\":\"p\"}],"                                                                     \
-    "\"gates\":[],\"identity\":[" identity "]}"
+    "\"gates\":[" rows "],\"identity\":[" identity "]}"
+#define OWN(verdict, standing, identity) OWN_ROWS(verdict, standing, identity, "{\"printed\":\"" verdict "\"}")
 #define MINI "{\"os.build\":\"24G720\",\"chip\":\"M1\"}"
 
 static void receipts_of_assay_keep_their_standing(void) {
@@ -89,6 +106,13 @@ static void receipts_of_assay_keep_their_standing(void) {
     expect(OWN("pass", "target", ""), "inconclusive receipt_incomplete");
     expect(OWN("kill", "target", MINI), "kill");
     expect(OWN("invalid", "target", MINI), "invalid receipt_invalid");
+}
+
+static void edited_receipts_contradict_themselves(void) {
+    expect(OWN_ROWS("pass", "target", MINI, "{\"printed\":\"pass\"},{\"printed\":\"not-measured\"}"), "pass");
+    expect(OWN_ROWS("pass", "target", MINI, "{\"printed\":\"pass\"},{\"printed\":\"kill\"}"), "invalid receipt_contradicts_itself");
+    expect(OWN_ROWS("pass", "target", MINI, "{\"printed\":\"pass\"},7"), "invalid receipt_contradicts_itself");
+    expect(OWN_ROWS("pass", "target", MINI, ""), "invalid receipt_contradicts_itself");
 }
 
 static void other_documents_are_no_receipts(void) {
@@ -102,4 +126,5 @@ static void tear_down(void) { assay_registry_free(registry); }
 ASSAY_SUITE("qualification", TEST(M51_yes_M51_no_a_cell_names_its_build_and_chip), TEST(M51_no_a_verdict_is_carried_over),
             TEST(placed_and_right_qualifies),
             TEST(M52_no_placement_never_implies_correctness), TEST(M57_no_non_finite_output_is_killed),
-            TEST(receipts_of_assay_keep_their_standing), TEST(other_documents_are_no_receipts), TEST(tear_down))
+            TEST(M51_no_absent_or_impossible_figures_do_not_pass),
+            TEST(receipts_of_assay_keep_their_standing), TEST(edited_receipts_contradict_themselves), TEST(other_documents_are_no_receipts), TEST(tear_down))

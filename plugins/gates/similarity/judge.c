@@ -24,6 +24,12 @@ assay_status sim_create_plain(const assay_host *host, const assay_params *given,
     return ASSAY_OK;
 }
 
+/* An earlier rule ended this label: the arms that must fail were given and never tried, so they were not rejected here either. */
+static void tell_untried(const sim_label *l, const assay_finding *f) {
+    if (sim_usable(sim_item(l->items, "must_fail", l->label)) && !sim_applied(&l->report, "5"))
+        f->reason(f, "must_fail_not_tried", "an earlier rule decided: whether this gate rejects the must_fail arms was not tried", l->label);
+}
+
 static assay_status judge_label(const sim *s, const sim_items *items, const char *label, sim_rules_fn *rules, sim_tally *tally,
                                 const assay_finding *f, assay_error *err) {
     sim_label l;
@@ -32,6 +38,7 @@ static assay_status judge_label(const sim *s, const sim_items *items, const char
         if (l.has_pair) rules(&l, f);
         st = sim_label_finish(&l, f, err);
     }
+    if (st == ASSAY_OK) tell_untried(&l, f);
     if (st == ASSAY_OK) sim_tally_add(tally, label, l.verdict, l.invalid, l.run.data ? &l.run : NULL);
     sim_label_close(&l);
     return st;
