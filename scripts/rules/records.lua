@@ -17,7 +17,7 @@ end
 function records.waivers(ev, given)
   local all = {}
   for key, reason in pairs(given) do all[key] = reason end
-  for key, reason in pairs(object_of(ev, "waivers", "an object { \"RULE or RULE@NAME\": \"reason\" }") or {}) do
+  for key, reason in pairs(object_of(ev, "waivers", "a record { \"RULE or RULE@NAME\": \"reason\" }") or {}) do
     if type(reason) ~= "string" then error(("waiver '%s': the reason is a text, got a %s"):format(key, type(reason)), 0) end
     all[key] = reason
   end
