@@ -178,6 +178,26 @@ static assay_status meet_needs(assay_plan_build *b, assay_json *row, const assay
     return st;
 }
 
+/* An arm that is not there is not measured, which is no verdict; told once a gate, because most often it is misspelt. */
+static void note_unknown_arm(const assay_plan_build *b, const assay_json *row, const assay_json *needs) {
+    const assay_json *arms = assay_json_get(b->plan, "arms");
+    const char *names[128], *missing = NULL;
+    size_t n = 0;
+    for (const assay_json *a = assay_json_first(arms); a && n < 128; a = assay_json_next(a)) names[n++] = assay_json_string(a, "name", "");
+    for (const assay_json *need = assay_json_first(needs); need && !missing; need = assay_json_next(need)) {
+        const char *arm = assay_json_string(need, "arm", "");
+        bool there = !*arm || *arm == '@' || assay_json_len(arms) > 128;
+        for (size_t i = 0; i < n && !there; i++) there = assay_streq(names[i], arm);
+        if (!there) missing = arm;
+    }
+    if (!missing || !b->o->note) return;
+    char hint[96];
+    char *text = assay_xprintf("%s: gate \"%s\" asks for arm '%s', which the experiment does not have%s", assay_json_string(row, "where", ""),
+                               assay_json_string(row, "use", ""), missing, assay_did_you_mean(hint, missing, names, n));
+    b->o->note(b->o->ctx, text);
+    free(text);
+}
+
 /* ---- the cheapest first */
 
 /* How dear the dearest thing is that a gate asks for; -1: it asks for nothing yet. */
@@ -219,6 +239,7 @@ assay_status assay_plan_build_gates(assay_plan_build *b, assay_error *err) {
         st = assay_gate_first_needs(b->plan, b->o->registry, i, &needs, err);
         if (st == ASSAY_OK) st = check_fixtures(assay_json_at(rows, i), needs, err);
         rank[i] = dearest(needs);
+        if (st == ASSAY_OK) note_unknown_arm(b, assay_json_at(rows, i), needs);
         if (st == ASSAY_OK) st = meet_needs(b, assay_json_at(rows, i), needs, err);
         assay_json_free(needs);
     }
