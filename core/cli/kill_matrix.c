@@ -78,6 +78,13 @@ static void name_equivalents(assay_json *rows, const assay_json *equivalent) {
     }
 }
 
+/* A trial of the mutant gave no output (a crash, a time-out): no gate was wrong about it, and none has killed it. */
+static bool lacks_evidence(const assay_json *row) {
+    for (const assay_json *g = assay_json_first(assay_json_get(row, "gates")); g; g = assay_json_next(g))
+        if (assay_streq(assay_json_string(g, "code", ""), "evidence_missing")) return true;
+    return false;
+}
+
 static void count(assay_kill_matrix *m) {
     for (size_t i = 0; i < assay_json_len(m->rows); i++) {
         const assay_json *row = assay_json_at(m->rows, i);
@@ -85,6 +92,7 @@ static void count(assay_kill_matrix *m) {
         bool killed = assay_json_bool(row, "killed", false), equivalent = assay_json_get(row, "equivalent") != NULL;
         m->mutants += !equivalent;
         m->killed += !equivalent && killed;
+        m->unrun += !equivalent && !killed && lacks_evidence(row);
         m->equivalent += equivalent;
         m->refuted += equivalent && killed;
     }
@@ -137,7 +145,7 @@ static const char *state_of(const assay_json *row) {
     bool killed = assay_json_bool(row, "killed", false);
     if (!is_mutant(assay_json_string(row, "arm", ""))) return "candidate";
     if (assay_json_get(row, "equivalent")) return killed ? "NOT EQUIVALENT" : "equivalent";
-    return killed ? "killed" : "SURVIVES";
+    return killed ? "killed" : lacks_evidence(row) ? "NOT RUN" : "SURVIVES";
 }
 
 static void print_row(const assay_json *row) {
@@ -183,7 +191,8 @@ void assay_kill_matrix_print(const assay_kill_matrix *m, const char *dir) {
     if (m->equivalent) printf("%zu said to be equivalent, not counted; ", m->equivalent);
     printf("the candidate: %s\nrun directory: %s\n", m->candidate, dir);
     if (m->powerless) printf("the score shows nothing: add a fixture with power for these questions\n");
-    if (m->killed < m->mutants) printf("these gates cannot see the surviving mutants with these fixtures\n");
+    if (m->unrun) printf("%zu of the mutants left no output: nothing is known of them, and they count as not killed\n", m->unrun);
+    if (m->killed + m->unrun < m->mutants) printf("these gates cannot see the surviving mutants with these fixtures\n");
     if (m->refuted) printf("a gate sees %zu of the mutants that are said to be equivalent: they are not\n", m->refuted);
 }
 
@@ -192,6 +201,10 @@ assay_json *assay_kill_matrix_json(const assay_kill_matrix *m, const char *dir) 
     assay_json_set_string(j, "schema", "assay-mutants/1");
     assay_json_set_string(j, "dir", dir);
     assay_json_set_number(j, "score", assay_kill_matrix_score(m));
+    assay_json_set_int(j, "mutants", (int64_t)m->mutants);
+    assay_json_set_int(j, "killed", (int64_t)m->killed);
+    assay_json_set_int(j, "unrun", (int64_t)m->unrun);
+    assay_json_set_bool(j, "powerless", m->powerless);
     assay_json_set_string(j, "candidate", m->candidate);
     assay_json_set(j, "fixtures", assay_json_clone(m->fixtures));
     assay_json_set(j, "rows", assay_json_clone(m->rows));

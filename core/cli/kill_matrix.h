@@ -8,6 +8,7 @@
 typedef struct assay_kill_matrix {
     assay_json *rows;
     size_t mutants, killed;                      /* without the equivalent ones */
+    size_t unrun;                                /* not killed, and a trial left no output: nothing is known of them */
     size_t equivalent, refuted;                  /* said to be equivalent; of these, killed: they are not */
     const char *candidate;                       /* its worst verdict, printed form; "not judged" */
     assay_json *fixtures;                        /* [{verdict, message}]: why a gate that looks at the fixtures does not pass */
