@@ -197,6 +197,24 @@ static void supervise(const assay_run_args *a, int fd, int64_t start_ns, assay_r
     }
 }
 
+/* Takes the ended child's status. The zombie was still there, so its group's number was nobody else's. */
+static bool reap(pid_t pid, assay_run_result *out) {
+    int wstatus;
+    struct rusage usage;
+    pid_t got;
+    do got = wait4(pid, &wstatus, 0, &usage);
+    while (got < 0 && errno == EINTR);
+    if (got != pid) return false;
+    if (WIFEXITED(wstatus)) out->exit_code = WEXITSTATUS(wstatus);
+    if (WIFSIGNALED(wstatus)) out->signal = WTERMSIG(wstatus);
+#if defined(__APPLE__)
+    out->max_rss_bytes = (int64_t)usage.ru_maxrss;
+#else
+    out->max_rss_bytes = (int64_t)usage.ru_maxrss * 1024;
+#endif
+    return true;
+}
+
 assay_status assay_run_process(const assay_run_args *args, assay_run_result *out, assay_error *err) {
     *out = (assay_run_result){ .exit_code = -1 };
     int ends[2];
@@ -214,19 +232,7 @@ assay_status assay_run_process(const assay_run_args *args, assay_run_result *out
     supervise(args, ends[0], start_ns, out);
     close(ends[0]);
     kill(-pid, SIGKILL);                 /* what the worker left in its group; the zombie still holds the group's number */
-    int wstatus;
-    struct rusage usage;
-    pid_t got;
-    do got = wait4(pid, &wstatus, 0, &usage);
-    while (got < 0 && errno == EINTR);
-    if (got != pid) return assay_fail_errno(err, "%s: cannot wait for it", args->argv[0]);
+    if (!reap(pid, out)) return assay_fail_errno(err, "%s: cannot wait for it", args->argv[0]);
     out->wall_s = (double)(assay_now_ns() - start_ns) * 1e-9;
-    if (WIFEXITED(wstatus)) out->exit_code = WEXITSTATUS(wstatus);
-    if (WIFSIGNALED(wstatus)) out->signal = WTERMSIG(wstatus);
-#if defined(__APPLE__)
-    out->max_rss_bytes = (int64_t)usage.ru_maxrss;
-#else
-    out->max_rss_bytes = (int64_t)usage.ru_maxrss * 1024;
-#endif
     return ASSAY_OK;
 }

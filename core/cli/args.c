@@ -2,6 +2,7 @@
 #include "cli/args.h"
 #include "base/mem.h"
 #include "base/names.h"
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -67,36 +68,41 @@ void assay_args_help(const assay_command *cmd) {
 
 typedef struct parse_state { const char **pos, **names, **values; int n_pos, n_opts; bool help; } parse_state;
 
+__attribute__((format(printf, 2, 3))) static int refuse_option(const assay_command *cmd, const char *fmt, ...) {
+    va_list ap;
+    va_start(ap, fmt);
+    fprintf(stderr, "assay %s: ", cmd->name);
+    vfprintf(stderr, fmt, ap);
+    fputc('\n', stderr);
+    va_end(ap);
+    return ASSAY_EXIT_USAGE;
+}
+
+/* The value of an option: `given` stands in the same word, else it is the next word. 0, or an exit code. */
+static int option_value(const assay_command *cmd, const assay_opt *o, const char *given, int argc, char **argv, int *i, const char **value) {
+    *value = given;
+    if (!o->value) return given ? refuse_option(cmd, "--%s takes no value, got '%s'", o->name, given) : 0;
+    if (!given) {
+        if (*i + 1 >= argc) return refuse_option(cmd, "--%s needs a value (%s)", o->name, o->value);
+        *value = argv[++*i];
+    }
+    if (**value) return 0;                       /* empty is most often a variable that the caller's shell does not know */
+    return refuse_option(cmd, "--%s is empty; give a value (%s)", o->name, o->value);
+}
+
 /* Handles the option at argv[*i]; advances *i past a separate value. Returns 0, or an exit code. */
 static int take_option(const assay_command *cmd, int argc, char **argv, int *i, parse_state *s) {
-    const char *word = argv[*i], *value = NULL;
+    const char *word = argv[*i], *given = NULL, *value;
     bool is_long = word[1] == '-';
     size_t len = is_long ? strcspn(word + 2, "=") : 1;
     const assay_opt *o = is_long ? find_opt(cmd, word + 2, len, 0) : find_opt(cmd, "", 0, word[1]);
     if (!o) return bad_option(cmd, word);
-    if (is_long && word[2 + len] == '=') value = word + 3 + len;
-    else if (!is_long && word[2]) value = word + 2;
-    if (o->value && !value) {
-        if (*i + 1 >= argc) {
-            fprintf(stderr, "assay %s: --%s needs a value (%s)\n", cmd->name, o->name, o->value);
-            return ASSAY_EXIT_USAGE;
-        }
-        value = argv[++*i];
-    }
-    if (o->value && !*value) {      /* most often a variable that the caller's shell does not know */
-        fprintf(stderr, "assay %s: --%s is empty; give a value (%s)\n", cmd->name, o->name, o->value);
-        return ASSAY_EXIT_USAGE;
-    }
-    if (!o->value && value) {
-        fprintf(stderr, "assay %s: --%s takes no value, got '%s'\n", cmd->name, o->name, value);
-        return ASSAY_EXIT_USAGE;
-    }
-    for (int k = 0; k < s->n_opts && !o->repeatable && o->value; k++) {
-        if (strcmp(s->names[k], o->name) == 0) {
-            fprintf(stderr, "assay %s: --%s is given twice\n", cmd->name, o->name);
-            return ASSAY_EXIT_USAGE;
-        }
-    }
+    if (is_long && word[2 + len] == '=') given = word + 3 + len;
+    else if (!is_long && word[2]) given = word + 2;
+    int code = option_value(cmd, o, given, argc, argv, i, &value);
+    if (code) return code;
+    for (int k = 0; k < s->n_opts && !o->repeatable && o->value; k++)
+        if (strcmp(s->names[k], o->name) == 0) return refuse_option(cmd, "--%s is given twice", o->name);
     s->names[s->n_opts] = o->name;
     s->values[s->n_opts++] = value ? value : "";
     if (strcmp(o->name, "help") == 0) s->help = true;

@@ -54,6 +54,20 @@ static void show(const assay_args *a, const assay_json *doc) {
     free(change);
 }
 
+static assay_json *document(const char *control, const char *arm, const assay_json *change, const assay_program *p, const assay_program *q) {
+    assay_json *doc = assay_json_object(), *rows = assay_json_array();
+    assay_program_diff(p, q, rows);
+    size_t beyond = assay_change_mark(change, rows);
+    assay_json_set_string(doc, "schema", "assay-diff/1");
+    assay_json_set_string(doc, "what", "arm");
+    assay_json_set_string(doc, "control", control);
+    assay_json_set_string(doc, "arm", arm);
+    assay_json_set(doc, "change", change ? assay_json_clone(change) : assay_json_new_null());
+    assay_json_set_int(doc, "beyond", (int64_t)beyond);
+    assay_json_set(doc, "differences", rows);
+    return doc;
+}
+
 int assay_arm_diff(const assay_args *a, const char *dir, const char *arm) {
     assay_plan plan = {0};
     assay_program *p = NULL, *q = NULL;
@@ -69,19 +83,10 @@ int assay_arm_diff(const assay_args *a, const char *dir, const char *arm) {
     const assay_json *change = s == ASSAY_OK ? assay_json_get(row, "change") : NULL;
     if (s == ASSAY_OK && assay_change_check(change, &err) != ASSAY_OK) s = assay_wrap(&err, "%s: arm \"%s\"", assay_json_string(row, "where", dir), arm);
     if (s == ASSAY_OK) {
-        assay_json *doc = assay_json_object(), *rows = assay_json_array();
-        assay_program_diff(p, q, rows);
-        size_t beyond = assay_change_mark(change, rows);
-        assay_json_set_string(doc, "schema", "assay-diff/1");
-        assay_json_set_string(doc, "what", "arm");
-        assay_json_set_string(doc, "control", control);
-        assay_json_set_string(doc, "arm", arm);
-        assay_json_set(doc, "change", change ? assay_json_clone(change) : assay_json_new_null());
-        assay_json_set_int(doc, "beyond", (int64_t)beyond);
-        assay_json_set(doc, "differences", rows);
+        assay_json *doc = document(control, arm, change, p, q);
         show(a, doc);
+        code = assay_json_int(doc, "beyond", 0) ? 1 : ASSAY_EXIT_OK;
         assay_json_free(doc);
-        code = beyond ? 1 : ASSAY_EXIT_OK;
     } else {
         code = assay_cli_fail(a, &err);
     }

@@ -233,40 +233,32 @@ static assay_status accept(const assay_case_tools *tools, const assay_program *p
     return st == ASSAY_OK && tools->open ? tools->open(p, err) : st;
 }
 
+/* Why a package that was meant to be refused is in order, or one that was not is refused or wrong; NULL: as expected. */
+static char *call_difference(const assay_case_tools *tools, const char *dir, const assay_json *c) {
+    char *package = assay_path_join(dir, assay_json_string(c, "package", "")), *diff = NULL;
+    bool reject = assay_streq(assay_json_string(c, "expect", ""), "reject");
+    assay_program *p = NULL;
+    assay_error why = {0};
+    assay_status st = assay_program_read(package, &p, &why);
+    if (st == ASSAY_OK) st = reject ? accept(tools, p, &why) : check_outputs(tools, dir, c, p, &diff, &why);
+    if (reject) diff = st == ASSAY_OK ? assay_xprintf("the package is accepted: %s", assay_json_string(c, "reason", "it is damaged")) : NULL;
+    else if (st != ASSAY_OK) diff = assay_xstrdup(why.message);
+    assay_program_free(p);
+    free(package);
+    return diff;
+}
+
 static assay_status one_call(const assay_case_tools *tools, const char *dir, const char *file, assay_json *parts,
                              assay_json **name, assay_error *err) {
-    char *path = assay_path_join(dir, file), *package = NULL, *diff = NULL;
+    char *path = assay_path_join(dir, file);
     assay_json *c = NULL;
-    assay_program *p = NULL;
     assay_status st = assay_json_read_file(path, &c, err);
     if (st == ASSAY_OK && !assay_path_is_inside(assay_json_string(c, "package", "")))
         st = assay_fail(err, ASSAY_E_INPUT, "%s: no package inside the case folder", file);
-    if (st == ASSAY_OK) {
-        package = assay_path_join(dir, assay_json_string(c, "package", ""));
-        assay_error why = {0};
-        st = assay_program_read(package, &p, &why);
-        if (st == ASSAY_OK && assay_streq(assay_json_string(c, "expect", ""), "reject")) st = accept(tools, p, &why);
-        if (assay_streq(assay_json_string(c, "expect", ""), "reject")) {
-            add_part(parts, file,
-                     st == ASSAY_OK
-                         ? assay_xprintf("the package is accepted: %s", assay_json_string(c, "reason", "it is damaged"))
-                         : NULL);
-            st = ASSAY_OK;
-        } else if (st != ASSAY_OK) {
-            add_part(parts, file, assay_xprintf("%s", why.message));
-            st = ASSAY_OK;
-        } else {
-            st = check_outputs(tools, dir, c, p, &diff, err);
-            if (st == ASSAY_OK)
-                add_part(parts, file, diff);
-            else
-                add_part(parts, file, assay_xprintf("%s", err->message)), st = ASSAY_OK;
-        }
-    }
+    if (st == ASSAY_OK) add_part(parts, file, call_difference(tools, dir, c));
     if (c && !*name) *name = assay_json_clone(assay_json_get(c, "case"));
-    assay_program_free(p);
     assay_json_free(c);
-    free(path), free(package);
+    free(path);
     return st;
 }
 

@@ -113,39 +113,51 @@ static const char *script_of(const assay_plan_build *b, const assay_gate_type *t
     return NULL;
 }
 
+/* Which parameters the script itself gave, in the order of the gate's table: a Lua table has none, and the plan's digest must not
+ * depend on one. */
+static assay_json *given_names(const assay_gate_type *type, const assay_json *given) {
+    assay_json *names = assay_json_array();
+    for (const assay_param *p = type->params; p && p->name; p++)
+        if (assay_json_get(given, p->name)) assay_json_append(names, assay_json_new_string(p->name));
+    return names;
+}
+
+/* Adds to `given` what the plan itself answers: the names that @-words stand for, the layout of the output.
+ * *also: the fixtures that a word left out, for information; NULL: none. */
+static assay_status resolve_params(const assay_plan_build *b, const assay_gate_type *type, const char *who, assay_json *given, assay_json **also,
+                                   assay_error *err) {
+    bool fixture_given = assay_json_get(given, "fixture") != NULL;
+    for (const assay_param *p = type->params; p && p->name; p++) {
+        const char *word = word_of(p, given);
+        assay_status st = word ? resolve_word(b->plan, p, word, who, given, err) : ASSAY_OK;
+        if (st != ASSAY_OK) return st;
+        if (word && assay_streq(p->name, "fixture") && (p->type & ASSAY_T_LIST) && !fixture_given && !b->o->mutants)
+            *also = fixtures_left_out(b->plan, assay_json_get(given, "fixture"));
+        const char *layout = assay_streq(p->name, "layout") && !assay_json_get(given, "layout") ? output_layout(b) : NULL;
+        if (layout) assay_json_set_string(given, "layout", layout);
+    }
+    return ASSAY_OK;
+}
+
 static assay_status plan_gate(assay_plan_build *b, const assay_json *gate, assay_json *row, assay_error *err) {
     const char *use = assay_json_string(gate, "use", "");
     const assay_gate_type *type = assay_registry_gate(b->o->registry, use, err);
     if (!type) return assay_wrap(err, "%s", assay_json_string(gate, "where", b->o->script));
     char *who = assay_xprintf("%s: gate \"%s\"", assay_json_string(gate, "where", b->o->script), use);
-    assay_json *given = given_params(gate, type), *names = assay_json_array(), *also = NULL;
-    /* In the order of the gate's table: a Lua table has none, and the plan's digest must not depend on one. */
-    for (const assay_param *p = type->params; p && p->name; p++)
-        if (assay_json_get(given, p->name)) assay_json_append(names, assay_json_new_string(p->name));
-    bool fixture_given = assay_json_get(given, "fixture") != NULL;
-    assay_status st = ASSAY_OK;
-    for (const assay_param *p = type->params; st == ASSAY_OK && p && p->name; p++) {
-        const char *word = word_of(p, given);
-        if (word) st = resolve_word(b->plan, p, word, who, given, err);
-        if (st == ASSAY_OK && word && assay_streq(p->name, "fixture") && (p->type & ASSAY_T_LIST) && !fixture_given && !b->o->mutants)
-            also = fixtures_left_out(b->plan, assay_json_get(given, "fixture"));
-        if (assay_streq(p->name, "layout") && !assay_json_get(given, "layout") && output_layout(b))
-            assay_json_set_string(given, "layout", output_layout(b));
-    }
+    assay_json *given = given_params(gate, type), *names = given_names(type, given), *also = NULL;
     assay_gate_run *g = NULL;
+    assay_status st = resolve_params(b, type, who, given, &also, err);
     if (st == ASSAY_OK) st = assay_gate_open(type, given, who, &g, err);
     if (st == ASSAY_OK) {
+        const char *script = script_of(b, type);
         assay_json_set_string(row, "use", use);
         assay_json_set_string(row, "version", type->version);
         assay_json_set_string(row, "kind", type->kind);
         assay_json_set_string(row, "where", assay_json_string(gate, "where", ""));
         assay_json_set(row, "params", assay_json_clone(assay_gate_params(g)));
-        assay_json_set(row, "also", also ? also : assay_json_array());
-        also = NULL;
-        assay_json_set(row, "given", names);
-        names = NULL;
+        assay_json_set(row, "also", also ? assay_json_clone(also) : assay_json_array());
+        assay_json_set(row, "given", assay_json_clone(names));
         if (assay_json_bool(gate, "after_kill", false)) assay_json_set_bool(row, "after_kill", true);
-        const char *script = script_of(b, type);
         if (script) assay_json_set_string(row, "script", script);
     }
     assay_gate_close(g);

@@ -122,14 +122,13 @@ static void add_selftests(const assay_judging *j, assay_json *reasons) {
     }
 }
 
-assay_status assay_judging_receipt(assay_judging *j, assay_json **out, assay_error *err) {
+/* What was planned, without what is only a way to run it. */
+static void add_plan(const assay_judging *j, assay_json *r) {
     static const char *const plan_keys[] = {"target", "seeds", "stop", "opset", "precision", "compute_units", "sources", NULL};
     static const char *const arm_keys[] = {"name", "role", "compute_units", "structural", "tree", "origin", NULL};
     static const char *const fixture_keys[] = {"name", "provenance", "digest", NULL};
     static const char *const script_keys[] = {"name", "sha256", NULL};
     const assay_json *plan = j->plan->json;
-    assay_json *r = assay_json_object();
-    bool complete = !j->stopped && assay_json_len(j->missing) == 0;   /* else "not seen" is not "not there" */
     assay_json_set_string(r, "schema", ASSAY_RECEIPT_SCHEMA);
     assay_json_set_string(r, "experiment", assay_json_string(plan, "name", ""));
     assay_json_set_string(r, "plan_sha256", j->plan->sha256);
@@ -140,6 +139,11 @@ assay_status assay_judging_receipt(assay_judging *j, assay_json **out, assay_err
     assay_json_set(r, "fixtures", pick_rows(assay_json_get(plan, "fixtures"), fixture_keys));
     assay_json_set(r, "scripts", pick_rows(assay_json_get(plan, "scripts"), script_keys));
     assay_json_set(r, "reference", assay_json_clone(assay_json_get(plan, "reference")));
+}
+
+static void add_outcome(const assay_judging *j, assay_json *r) {
+    const assay_json *plan = j->plan->json;
+    bool complete = !j->stopped && assay_json_len(j->missing) == 0;   /* else "not seen" is not "not there" */
     assay_json *reasons = assay_rule_validity(plan, j->rows, j->asked, complete);
     add_selftests(j, reasons);
     bool valid = assay_json_len(reasons) == 0;
@@ -156,6 +160,12 @@ assay_status assay_judging_receipt(assay_judging *j, assay_json **out, assay_err
     assay_json_set(r, "information", assay_json_clone(j->information));
     assay_json_set(r, "priors", prior_rows(plan));
     assay_json_set(r, "missing", assay_json_clone(j->missing));
+}
+
+assay_status assay_judging_receipt(assay_judging *j, assay_json **out, assay_error *err) {
+    assay_json *r = assay_json_object();
+    add_plan(j, r);
+    add_outcome(j, r);
     assay_json *evidence = assay_json_set(r, "evidence", assay_json_array());
     for (size_t i = 0; i < assay_json_len(j->asked); i++) add_evidence(assay_json_at(j->asked, i), evidence);
     add_evidence(j->extra, evidence);

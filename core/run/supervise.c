@@ -28,7 +28,13 @@ static const char *signal_name(int sig) {
     return "another signal";
 }
 
-/* The end of what the worker said, one line, for people. */
+/* A stray byte of a worker must not make process.json unreadable. */
+static void ascii_only(char *s) {
+    for (; *s; s++)
+        if ((unsigned char)*s >= 0x80 || ((unsigned char)*s < 0x20 && *s != '\n' && *s != '\t')) *s = '?';
+}
+
+/* The end of what the worker said, for people. */
 static char *tail_of(const char *path) {
     char *data = NULL;
     size_t len = 0;
@@ -37,6 +43,7 @@ static char *tail_of(const char *path) {
     size_t from = len > STDERR_TAIL_BYTES ? len - STDERR_TAIL_BYTES : 0;
     while (from && from < len && ((unsigned char)data[from] & 0xc0) == 0x80) from++;     /* not inside a UTF-8 character */
     char *tail = assay_xstrndup(data + from, len - from);
+    ascii_only(tail);
     free(data);
     return tail;
 }
@@ -44,12 +51,6 @@ static char *tail_of(const char *path) {
 static const char *last_line(const char *text) {
     const char *nl = strrchr(text, '\n');
     return nl ? nl + 1 : text;
-}
-
-/* A stray byte of a worker must not make process.json unreadable. */
-static void ascii_only(char *s) {
-    for (; *s; s++)
-        if ((unsigned char)*s >= 0x80 || ((unsigned char)*s < 0x20 && *s != '\n' && *s != '\t')) *s = '?';
 }
 
 static void write_process(const char *tmp, const assay_run_result *r, const char *tail) {
@@ -100,41 +101,34 @@ static assay_status make_temp_dir(char **dir, assay_error *err) {
     return st;
 }
 
-static char *thread_text(uint32_t threads) { return assay_xprintf("%u", threads); }
+enum { ARGS_MAX = 24 };
+typedef struct command { const char *argv[ARGS_MAX]; size_t n; } command;
+
+static void say(command *c, const char *word) { c->argv[c->n++] = word; }
+
+/* An option only where there is a value for it. */
+static void say_option(command *c, const char *option, const char *value) {
+    if (!value) return;
+    say(c, option);
+    say(c, value);
+}
 
 static assay_status spawn(const assay_supervisor *s, const assay_json *job, const char *backend, const char *tmp, assay_run_result *r, char **tail,
                           assay_error *err) {
     char *dir = NULL;
     assay_status st = make_temp_dir(&dir, err);
     if (st != ASSAY_OK) return st;
-    char *self = assay_self_path(), *threads = thread_text(s->threads), *errors = assay_path_join(dir, "stderr");
-    const char *argv[24];
-    size_t n = 0;
-    argv[n++] = self;
-    argv[n++] = "worker";
-    argv[n++] = "trial";
-    argv[n++] = s->plan->dir;
-    argv[n++] = assay_json_string(job, "id", "");
-    argv[n++] = "--backend";
-    argv[n++] = backend;
-    argv[n++] = "--out";
-    argv[n++] = tmp;
-    argv[n++] = "--threads";
-    argv[n++] = threads;
-    if (s->device && !assay_streq(backend, "reference")) {
-        argv[n++] = "--device";
-        argv[n++] = s->device;
-    }
-    if (s->gate_path) {
-        argv[n++] = "--gate-path";
-        argv[n++] = s->gate_path;
-    }
-    argv[n] = NULL;
-    assay_run_args args = {.argv = argv, .stderr_path = errors, .timeout_s = s->timeout_s > 0 ? s->timeout_s : DEFAULT_TIMEOUT_S,
+    char *self = assay_self_path(), *threads = assay_xprintf("%u", s->threads), *errors = assay_path_join(dir, "stderr");
+    command c = {.argv = {self, "worker", "trial", s->plan->dir, assay_json_string(job, "id", "")}, .n = 5};
+    say_option(&c, "--backend", backend);
+    say_option(&c, "--out", tmp);
+    say_option(&c, "--threads", threads);
+    say_option(&c, "--device", assay_streq(backend, "reference") ? NULL : s->device);
+    say_option(&c, "--gate-path", s->gate_path);
+    assay_run_args args = {.argv = c.argv, .stderr_path = errors, .timeout_s = s->timeout_s > 0 ? s->timeout_s : DEFAULT_TIMEOUT_S,
                            .tick = s->tick, .ctx = s->ctx, .cancel = s->cancel};
     st = assay_run_process(&args, r, err);
     *tail = tail_of(errors);
-    ascii_only(*tail);
     assay_remove_tree(dir, NULL);
     free(dir);
     free(errors);
@@ -248,40 +242,43 @@ static char *describe_end(const assay_run_result *r) {
     return assay_xprintf("it left with exit code %d", r->exit_code);
 }
 
+/* The rows of a worker that ended. *crashed: how it ended, where that was not by itself. */
+static assay_status read_lines(const assay_run_result *r, const char *out, const char *errors, assay_json *lines, char **crashed, assay_error *err) {
+    char *data = NULL;
+    size_t len = 0;
+    assay_status st = assay_read_file(out, (size_t)1 << 30, &data, &len, err);
+    if (st == ASSAY_OK) st = parse_lines(data, lines, err);
+    free(data);
+    if (st != ASSAY_OK) return st;
+    if (r->signal || r->exit_code != WORKER_IO_EXIT) {
+        if (r->signal || r->timed_out || r->exit_code != 0) *crashed = describe_end(r);
+        return ASSAY_OK;
+    }
+    char *tail = tail_of(errors);
+    st = assay_fail(err, ASSAY_E_INPUT, "%s", *tail ? last_line(tail) : "a worker met an input or output error");
+    free(tail);
+    return st;
+}
+
 assay_status assay_supervise_lines(const char *const *args, const char *gate_path, double timeout_s, assay_json **lines, char **crashed, assay_error *err) {
     char *dir = NULL;
     assay_status st = make_temp_dir(&dir, err);
     if (st != ASSAY_OK) return st;
-    char *out = assay_path_join(dir, "out"), *errors = assay_path_join(dir, "err"), *self = assay_self_path(), *data = NULL;
-    const char *argv[24] = {self, "worker"};
-    size_t n = 2, len = 0;
-    while (*args && n < 20) argv[n++] = *args++;
-    if (gate_path) {
-        argv[n++] = "--gate-path";
-        argv[n++] = gate_path;
-    }
-    argv[n] = NULL;
-    assay_run_args run = {.argv = argv, .stdout_path = out, .stderr_path = errors, .timeout_s = timeout_s};
+    char *out = assay_path_join(dir, "out"), *errors = assay_path_join(dir, "err"), *self = assay_self_path();
+    command c = {.argv = {self, "worker"}, .n = 2};
+    while (*args && c.n < ARGS_MAX - 4) say(&c, *args++);
+    say_option(&c, "--gate-path", gate_path);
+    assay_run_args run = {.argv = c.argv, .stdout_path = out, .stderr_path = errors, .timeout_s = timeout_s};
     assay_run_result r = {0};
     *lines = assay_json_array();
     *crashed = NULL;
     st = assay_run_process(&run, &r, err);
-    if (st == ASSAY_OK) st = assay_read_file(out, (size_t)1 << 30, &data, &len, err);
-    if (st == ASSAY_OK) st = parse_lines(data, *lines, err);
-    if (st == ASSAY_OK && !r.signal && r.exit_code == WORKER_IO_EXIT) {
-        char *tail = tail_of(errors);
-        ascii_only(tail);
-        st = assay_fail(err, ASSAY_E_INPUT, "%s", *tail ? last_line(tail) : "a worker met an input or output error");
-        free(tail);
-    } else if (st == ASSAY_OK && (r.signal || r.timed_out || r.exit_code != 0)) {
-        *crashed = describe_end(&r);
-    }
+    if (st == ASSAY_OK) st = read_lines(&r, out, errors, *lines, crashed, err);
     if (st != ASSAY_OK) {
         assay_json_free(*lines);
         *lines = NULL;
     }
     assay_remove_tree(dir, NULL);
-    free(data);
     free(self);
     free(out);
     free(errors);

@@ -227,8 +227,20 @@ static const char *what_it_lacks(const assay_backend_type *b, const char *kind) 
     return NULL;
 }
 
+static assay_status do_kind(const assay_work *w, assay_json *trial, bool *arm_failed, assay_error *why) {
+    const char *kind = assay_json_string(w->job, "kind", ""), *lacks = what_it_lacks(w->backend, kind);
+    if (lacks) {
+        assay_trial_outcome(trial, "unavailable", lacks);
+        return ASSAY_OK;
+    }
+    if (assay_streq(kind, "output")) return do_output(w, trial, arm_failed, why);
+    if (assay_streq(kind, "plan")) return do_plan(w, trial, arm_failed, why);
+    if (assay_streq(kind, "record")) return assay_work_record(w, trial, arm_failed, why);
+    if (assay_streq(kind, "timing")) return assay_work_timing(w, trial, why);
+    return assay_fail(why, ASSAY_E_INTERNAL, "unknown kind of trial '%s'", kind);
+}
+
 assay_status assay_work_do(const assay_work *w, assay_error *err) {
-    const char *kind = assay_json_string(w->job, "kind", "");
     assay_json *trial = assay_trial_new(w->job, w->backend);
     assay_error why = {0};
     bool arm_failed = false;
@@ -239,23 +251,10 @@ assay_status assay_work_do(const assay_work *w, assay_error *err) {
         arm_failed = true;
         st = add_identity(w, trial, &why);
     }
-    if (st == ASSAY_OK) {
-        const char *lacks = what_it_lacks(w->backend, kind);
-        if (lacks) {
-            assay_trial_outcome(trial, "unavailable", lacks);
-            st = write_trial(w, trial, err);
-            assay_json_free(trial);
-            return st;
-        }
-        if (assay_streq(kind, "output")) st = do_output(w, trial, &arm_failed, &why);
-        else if (assay_streq(kind, "plan")) st = do_plan(w, trial, &arm_failed, &why);
-        else if (assay_streq(kind, "record")) st = assay_work_record(w, trial, &arm_failed, &why);
-        else if (assay_streq(kind, "timing")) st = assay_work_timing(w, trial, &why);
-        else st = assay_fail(&why, ASSAY_E_INTERNAL, "unknown kind of trial '%s'", kind);
-    }
-    if (st == ASSAY_OK) assay_trial_outcome(trial, "ok", NULL);
-    else if (arm_failed && st != ASSAY_E_IO) assay_trial_outcome(trial, "failed", why.message);
-    else st = assay_fail(err, st, "%s", why.message);
+    if (st == ASSAY_OK) st = do_kind(w, trial, &arm_failed, &why);
+    if (st == ASSAY_OK && !assay_json_get(trial, "outcome")) assay_trial_outcome(trial, "ok", NULL);
+    else if (st != ASSAY_OK && arm_failed && st != ASSAY_E_IO) assay_trial_outcome(trial, "failed", why.message);
+    else if (st != ASSAY_OK) st = assay_fail(err, st, "%s", why.message);
     if (assay_json_get(trial, "outcome")) st = write_trial(w, trial, err);
     assay_json_free(trial);
     return st;

@@ -125,6 +125,23 @@ static assay_build_arg bind(const call *c, const assay_op_param *q) {
     return (assay_build_arg){ q->name, items, n };
 }
 
+static uint32_t bind_all(const call *c, assay_build_arg *args, uint32_t room) {
+    uint32_t n = 0;
+    int i = 0;
+    for (const assay_op_param *q = c->def->params; q && q->name && n < room; q++, i++) {
+        if (!push_arg(c, q, i)) continue;
+        args[n++] = bind(c, q);
+        lua_pop(c->L, 1);
+    }
+    return n;
+}
+
+/* The message begins with the logical place; people get the one they can open. */
+static const char *without_place(const char *message, const char *place) {
+    size_t len = strlen(place);
+    return strncmp(message, place, len) == 0 && strncmp(message + len, ": ", 2) == 0 ? message + len + 2 : message;
+}
+
 /* An op as a method: upvalue 1 is its type. Returns its outputs. */
 static int add_op(lua_State *L) {
     const char *type = lua_tostring(L, lua_upvalueindex(1));
@@ -139,26 +156,16 @@ static int add_op(lua_State *L) {
     check_args(&c);
     c.like = find_like(&c);
     assay_build_arg args[64];
-    uint32_t n = 0;
-    int i = 0;
-    for (const assay_op_param *q = c.def->params; q && q->name && n < 64; q++, i++) {
-        if (!push_arg(&c, q, i)) continue;
-        args[n++] = bind(&c, q);
-        lua_pop(L, 1);
-    }
+    uint32_t n = bind_all(&c, args, sizeof args / sizeof *args);
     lua_pushliteral(L, "name");
     lua_rawget(L, 2);
     if (!lua_isnil(L, -1) && lua_type(L, -1) != LUA_TSTRING) return assay_lua_fail(L, ASSAY_E_INPUT, c.where, "%s.name: expected string", type);
     assay_mil_op *op;
     assay_error err;
     assay_lua_push_where(L, true);
-    assay_status st = assay_block_add_op(c.m->program, c.m->function, c.m->function->block, c.m->before, type, lua_tostring(L, -2), lua_tostring(L, -1), args, n, &op, &err);
-    if (st) {                                    /* the message begins with the logical place; people get the one they can open */
-        const char *place = lua_tostring(L, -1), *text = err.message;
-        size_t len = strlen(place);
-        if (strncmp(text, place, len) == 0 && strncmp(text + len, ": ", 2) == 0) text += len + 2;
-        return assay_lua_fail(L, st, c.where, "%s", text);
-    }
+    const char *place = lua_tostring(L, -1);
+    assay_status st = assay_block_add_op(c.m->program, c.m->function, c.m->function->block, c.m->before, type, lua_tostring(L, -2), place, args, n, &op, &err);
+    if (st) return assay_lua_fail(L, st, c.where, "%s", without_place(err.message, place));
     luaL_checkstack(L, (int)op->n_outs + 4, "too many outputs");
     for (uint32_t k = 0; k < op->n_outs; k++) assay_lua_push_value(L, 1, op->outs[k]);
     return (int)op->n_outs;

@@ -173,6 +173,35 @@ static const char *plural_of(const char *word) {
     return NULL;
 }
 
+static assay_json *listed_arms(lua_State *L, int item) {
+    assay_json *arms = assay_json_array();
+    for (lua_Integer i = 1; i <= (lua_Integer)lua_rawlen(L, item); i++) {
+        lua_rawgeti(L, item, i);
+        assay_json_append(arms, assay_json_new_string(lua_tostring(L, -1)));
+        lua_pop(L, 1);
+    }
+    return arms;
+}
+
+/* Keeps what is called or asked again after the description: arms and fixtures by position, the weights, the reference. */
+static void keep_item(lua_State *L, assay_script *s, const char *word, int item) {
+    bool arm = strcmp(word, "arm") == 0;
+    if (arm || strcmp(word, "fixture") == 0) {
+        lua_rawgeti(L, LUA_REGISTRYINDEX, arm ? s->arms : s->fixtures);
+        lua_pushvalue(L, item);
+        lua_rawseti(L, -2, (lua_Integer)lua_rawlen(L, -2) + 1);
+        lua_pop(L, 1);
+    }
+    if (strcmp(word, "weights") == 0) {
+        lua_pushvalue(L, item);
+        s->weights = luaL_ref(L, LUA_REGISTRYINDEX);
+    }
+    if (strcmp(word, "reference") == 0) {
+        lua_pushvalue(L, item);
+        lua_setfield(L, LUA_REGISTRYINDEX, "assay.reference");
+    }
+}
+
 static void describe_item(lua_State *L, assay_script *s, int item) {
     const assay_word *w = assay_lua_word_at(L, item);
     const char *stamp = assay_lua_stamp_at(L, item), *plural = plural_of(w->name);
@@ -187,33 +216,12 @@ static void describe_item(lua_State *L, assay_script *s, int item) {
     if (strcmp(w->name, "fixture") == 0) finish_fixture(out);
     if (strcmp(w->name, "gate") == 0) gate_params(L, item, out, stamp, who);
     if (strcmp(w->name, "weights") == 0) existing_path(L, s, out, "file", stamp, who);
-    if (strcmp(w->name, "compare") == 0) {
-        assay_json *arms = assay_json_set(out, "arms", assay_json_array());
-        for (lua_Integer i = 1; i <= (lua_Integer)lua_rawlen(L, item); i++) {
-            lua_rawgeti(L, item, i);
-            assay_json_append(arms, assay_json_new_string(lua_tostring(L, -1)));
-            lua_pop(L, 1);
-        }
-    }
-    if (strcmp(w->name, "arm") == 0 || strcmp(w->name, "fixture") == 0) {    /* kept by position for make_arm and make_fixture */
-        lua_rawgeti(L, LUA_REGISTRYINDEX, *w->name == 'a' ? s->arms : s->fixtures);
-        lua_pushvalue(L, item);
-        lua_rawseti(L, -2, (lua_Integer)lua_rawlen(L, -2) + 1);
-        lua_pop(L, 1);
-    }
-    if (strcmp(w->name, "weights") == 0) {
-        lua_pushvalue(L, item);
-        s->weights = luaL_ref(L, LUA_REGISTRYINDEX);
-    }
-    if (strcmp(w->name, "reference") == 0) {
-        lua_pushvalue(L, item);
-        lua_setfield(L, LUA_REGISTRYINDEX, "assay.reference");
-    }
+    if (strcmp(w->name, "compare") == 0) assay_json_set(out, "arms", listed_arms(L, item));
+    keep_item(L, s, w->name, item);
 }
 
-int assay_script_describe(lua_State *L) {
-    assay_script *s = assay_script_of(L);
-    const char *stamp = assay_lua_stamp_at(L, 1);
+/* The experiment's own fields, and a place for each thing it lists. */
+static void describe_experiment(lua_State *L, assay_script *s, const char *stamp) {
     char who[160];
     assay_lua_word_title(L, 1, who, sizeof who);
     dump_fields(L, 1, assay_lua_word_at(L, 1), s->description, stamp, who);
@@ -224,6 +232,23 @@ int assay_script_describe(lua_State *L) {
     assay_json_set(s->description, "weights", assay_json_new_null());
     assay_json_set(s->description, "reference", assay_json_object());
     for (size_t i = 0; i < sizeof plurals / sizeof *plurals; i++) assay_json_set(s->description, plurals[i].key, assay_json_array());
+}
+
+static void describe_reference(lua_State *L, assay_script *s, const char *stamp) {
+    assay_json *ref = assay_json_get(s->description, "reference");
+    if (assay_json_len(ref) == 0) {              /* no `reference`: its defaults */
+        lua_newtable(L);
+        dump_fields(L, lua_gettop(L), assay_word_find("reference"), ref, stamp, "reference");
+        set_where(s, ref, stamp);
+    }
+    lua_getfield(L, LUA_REGISTRYINDEX, "assay.reference");
+    finish_reference(L, s, ref, lua_istable(L, -1) ? assay_lua_stamp_at(L, -1) : stamp);
+}
+
+int assay_script_describe(lua_State *L) {
+    assay_script *s = assay_script_of(L);
+    const char *stamp = assay_lua_stamp_at(L, 1);
+    describe_experiment(L, s, stamp);
     lua_newtable(L);
     s->arms = luaL_ref(L, LUA_REGISTRYINDEX);
     lua_newtable(L);
@@ -239,17 +264,11 @@ int assay_script_describe(lua_State *L) {
         describe_item(L, s, list + 1);
         lua_settop(L, list);
     }
-    assay_json *arms = assay_json_get(s->description, "arms"), *ref = assay_json_get(s->description, "reference");
+    assay_json *arms = assay_json_get(s->description, "arms");
     one_control(L, s, arms);
     inherit(s, arms, "compute_units");
     inherit(s, arms, "precision");
-    if (assay_json_len(ref) == 0) {              /* no `reference`: its defaults */
-        lua_newtable(L);
-        dump_fields(L, lua_gettop(L), assay_word_find("reference"), ref, stamp, "reference");
-        set_where(s, ref, stamp);
-    }
-    lua_getfield(L, LUA_REGISTRYINDEX, "assay.reference");
-    finish_reference(L, s, ref, lua_istable(L, -1) ? assay_lua_stamp_at(L, -1) : stamp);
+    describe_reference(L, s, stamp);
     lua_settop(L, 0);
     return 0;
 }

@@ -222,30 +222,35 @@ static void add_library(lua_State *L, const char *name) {
     assay_lua_set_global(L, name);
 }
 
-void assay_lua_open_globals(lua_State *L) {
+static void set_function(lua_State *L, const char *name, lua_CFunction f) {
+    lua_pushcfunction(L, f);
+    lua_setfield(L, -2, name);
+}
+
+static void open_base(lua_State *L) {
     luaL_requiref(L, LUA_GNAME, luaopen_base, 0);
     keep_only(L, allowed_base);
-    lua_pushcfunction(L, sorted_pairs);
-    lua_setfield(L, -2, "pairs");
-    lua_pushcfunction(L, plain_setmetatable);
-    lua_setfield(L, -2, "setmetatable");
-    lua_pushcfunction(L, assay_lua_pcall);
-    lua_setfield(L, -2, "pcall");
-    lua_pushcfunction(L, late_xpcall);
-    lua_setfield(L, -2, "xpcall");
-    lua_pushcfunction(L, print_to_stderr);
-    lua_setfield(L, -2, "print");
+    set_function(L, "pairs", sorted_pairs);
+    set_function(L, "setmetatable", plain_setmetatable);
+    set_function(L, "pcall", assay_lua_pcall);
+    set_function(L, "xpcall", late_xpcall);
+    set_function(L, "print", print_to_stderr);
     assay_lua_protect(L, "");
     lua_pushvalue(L, -1);
     lua_rawsetp(L, LUA_REGISTRYINDEX, &globals_key);
     assay_lua_set_global(L, "_G");
+}
 
+static void open_table(lua_State *L) {
     luaL_requiref(L, LUA_TABLIBNAME, luaopen_table, 0);
     lua_getfield(L, -1, "sort");
     lua_setfield(L, LUA_REGISTRYINDEX, "assay.sort");
     keep_only(L, allowed_table);
     assay_lua_watch_library(L, "table");
     add_library(L, "table");
+}
+
+static void open_string(lua_State *L) {
     luaL_requiref(L, LUA_STRLIBNAME, luaopen_string, 0);
     keep_only(L, allowed_string);
     assay_lua_watch_library(L, "string");
@@ -258,11 +263,17 @@ void assay_lua_open_globals(lua_State *L) {
     lua_setmetatable(L, -2);
     lua_pop(L, 1);
     add_library(L, "string");
+}
+
+void assay_lua_open_globals(lua_State *L) {
+    static const char *const empty[] = { "os", "io", "debug", "package", "coroutine" };
+    open_base(L);
+    open_table(L);
+    open_string(L);
     luaL_requiref(L, LUA_UTF8LIBNAME, luaopen_utf8, 0);
     add_library(L, "utf8");
     assay_lua_open_math(L);
     add_library(L, "math");
-    static const char *const empty[] = { "os", "io", "debug", "package", "coroutine" };
     for (size_t i = 0; i < sizeof empty / sizeof *empty; i++) {
         lua_newtable(L);
         add_library(L, empty[i]);

@@ -87,6 +87,24 @@ static void link_operand(lua_State *L, int op, int operands) {
     append(L, operands);
 }
 
+/* args[key] is the first operand; lists[key] all of them where there are several. */
+static void set_arg(const build *b, const assay_mil_arg *a, int table, int args, int lists, int operands) {
+    lua_State *L = b->L;
+    bool several = a->n > 1;
+    if (several) lua_createtable(L, (int)a->n, 0);
+    for (uint32_t k = 0; k < a->n; k++) {
+        push_binding(b, &a->items[k]);
+        link_operand(L, table, operands);
+        if (several) {
+            lua_pushvalue(L, -1);
+            lua_rawseti(L, -3, (lua_Integer)k + 1);
+        }
+        if (k == 0) lua_setfield(L, args, a->key);
+        else lua_pop(L, 1);
+    }
+    if (several) lua_setfield(L, lists, a->key);
+}
+
 static void set_args(const build *b, const assay_mil_op *op, int table) {
     lua_State *L = b->L;
     lua_createtable(L, 0, (int)(op->n_args + op->n_attrs));
@@ -95,20 +113,7 @@ static void set_args(const build *b, const assay_mil_op *op, int table) {
     int lists = lua_gettop(L);
     lua_newtable(L);
     int operands = lua_gettop(L);
-    for (uint32_t i = 0; i < op->n_args; i++) {
-        const assay_mil_arg *a = &op->args[i];
-        if (a->n > 1) lua_createtable(L, (int)a->n, 0);
-        for (uint32_t k = 0; k < a->n; k++) {
-            push_binding(b, &a->items[k]);
-            link_operand(L, table, operands);
-            lua_pushvalue(L, -1);
-            if (a->n > 1) lua_rawseti(L, -3, (lua_Integer)k + 1);
-            else lua_pop(L, 1);
-            if (k == 0) lua_setfield(L, args, a->key);
-            else lua_pop(L, 1);
-        }
-        if (a->n > 1) lua_setfield(L, lists, a->key);
-    }
+    for (uint32_t i = 0; i < op->n_args; i++) set_arg(b, &op->args[i], table, args, lists, operands);
     for (uint32_t i = 0; i < op->n_attrs; i++) {             /* parameters of the older constexpr ops */
         if (strcmp(op->attrs[i].key, "name") == 0) continue;
         new_value(L, "", op->attrs[i].value->type);

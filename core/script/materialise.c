@@ -220,6 +220,35 @@ static void push_inputs(lua_State *L, assay_script *s, int fixture, const assay_
     lua_pop(L, 1);
 }
 
+/* The name of the perturbation is on top of the stack, above `inputs`. */
+static void perturb_by_name(lua_State *L, int fixture, int inputs) {
+    lua_getfield(L, fixture, "perturb");
+    lua_pushvalue(L, -2);
+    if (!lua_istable(L, -2) || lua_gettable(L, -2) != LUA_TFUNCTION)
+        assay_lua_fail(L, ASSAY_E_INPUT, "", "there is no perturbation '%s'; declare perturb = { %s = function(inputs) ... end }", lua_tostring(L, inputs + 1),
+                       lua_tostring(L, inputs + 1));
+    lua_pushvalue(L, inputs);
+    lua_call(L, 1, 1);
+    if (!lua_istable(L, -1)) assay_lua_fail(L, ASSAY_E_INPUT, "", "the perturbation must return the table of inputs, it returned %s", luaL_typename(L, -1));
+    lua_replace(L, inputs);
+    lua_settop(L, inputs);
+}
+
+static void poke_input(lua_State *L, int inputs, const char *name, int64_t batch, int64_t position) {
+    lua_getfield(L, inputs, name);
+    lua_getfield(L, -1, "copy");                 /* the tensor may belong to the script */
+    lua_insert(L, -2);
+    lua_call(L, 1, 1);
+    assay_tensor *t = &assay_lua_tensor_at(L, -1)->t;
+    const int64_t *d = t->shape;
+    const char *label = t->rank == 3 && d[0] == 2 && d[1] == 750 && d[2] == 1280 ? "fx/d750/poke"
+                      : t->rank == 3 && d[0] == 2 && d[1] == 30 && d[2] == 256 ? "fx/mini/poke" : "fx/file/poke";
+    assay_error err;
+    assay_status st = assay_poke_token(t, batch, position, label, &err);
+    if (st) assay_lua_fail(L, st, "", "%s", err.message);
+    lua_setfield(L, inputs, name);
+}
+
 /* {"token": {"batch": b, "position": p}} on the first input; {"named": NAME} calls the fixture's own function. */
 static void perturb_inputs(lua_State *L, const job *j, int fixture, int inputs, const assay_json *names) {
     assay_json *p = NULL;
@@ -229,34 +258,12 @@ static void perturb_inputs(lua_State *L, const job *j, int fixture, int inputs, 
     const assay_json *token = assay_json_get(p, "token");
     int64_t batch = assay_json_int(token, "batch", 0), position = assay_json_int(token, "position", 0);
     const char *named = assay_json_string(p, "named", NULL);
+    bool by_token = token != NULL, by_name = named != NULL, unknown = !by_token && !by_name && assay_json_len(p);
     if (named) lua_pushstring(L, named);
-    size_t len = assay_json_len(p);
-    bool has_token = token != NULL, has_named = named != NULL;
-    assay_json_free(p);
-    if (has_named) {
-        lua_getfield(L, fixture, "perturb");
-        lua_pushvalue(L, -2);
-        if (!lua_istable(L, -2) || lua_gettable(L, -2) != LUA_TFUNCTION)
-            assay_lua_fail(L, ASSAY_E_INPUT, "", "there is no perturbation '%s'; declare perturb = { %s = function(inputs) ... end }", lua_tostring(L, inputs + 1),
-                           lua_tostring(L, inputs + 1));
-        lua_pushvalue(L, inputs);
-        lua_call(L, 1, 1);
-        if (!lua_istable(L, -1)) assay_lua_fail(L, ASSAY_E_INPUT, "", "the perturbation must return the table of inputs, it returned %s", luaL_typename(L, -1));
-        lua_replace(L, inputs);
-        lua_settop(L, inputs);
-    } else if (!has_token && len) assay_lua_fail(L, ASSAY_E_INPUT, "", "unknown perturbation %s; known are token and named", j->perturb);
-    if (!has_token) return;
-    lua_getfield(L, inputs, assay_json_text(assay_json_at(names, 0)));
-    lua_getfield(L, -1, "copy");                 /* the tensor may belong to the script */
-    lua_insert(L, -2);
-    lua_call(L, 1, 1);
-    assay_tensor *t = &assay_lua_tensor_at(L, -1)->t;
-    const int64_t *d = t->shape;
-    const char *label = t->rank == 3 && d[0] == 2 && d[1] == 750 && d[2] == 1280 ? "fx/d750/poke"
-                      : t->rank == 3 && d[0] == 2 && d[1] == 30 && d[2] == 256 ? "fx/mini/poke" : "fx/file/poke";
-    st = assay_poke_token(t, batch, position, label, &err);
-    if (st) assay_lua_fail(L, st, "", "%s", err.message);
-    lua_setfield(L, inputs, assay_json_text(assay_json_at(names, 0)));
+    assay_json_free(p);                          /* before anything that may leave through Lua */
+    if (unknown) assay_lua_fail(L, ASSAY_E_INPUT, "", "unknown perturbation %s; known are token and named", j->perturb);
+    if (by_name) perturb_by_name(L, fixture, inputs);
+    if (by_token) poke_input(L, inputs, assay_json_text(assay_json_at(names, 0)), batch, position);
 }
 
 static int job_fixture(lua_State *L) {

@@ -84,6 +84,20 @@ static assay_status no_such_script(const char *path, assay_error *err) {
     return ASSAY_E_INPUT;
 }
 
+static assay_status open_sandbox(assay_script *s, const char *path, const assay_script_options *o, assay_error *err) {
+    assay_limits limits = { o->memory_bytes, o->tensor_bytes, o->instructions, o->seconds, o->call_seconds };
+    char *dir = assay_scripts_dir(o->scripts_dir);
+    s->sb = assay_sandbox_open(path, dir, &limits, o->tripped_cleanup);
+    free(dir);
+    if (!s->sb) return assay_fail(err, ASSAY_E_NOMEM, "%s: no memory for a Lua state", path);
+    s->sb->owner = s;
+    assay_lua_open_words(s->sb->L, false);
+    assay_lua_open_options(s->sb->L);
+    assay_lua_open_recipes(s->sb->L);
+    assay_lua_open_builder(s->sb->L);
+    return ASSAY_OK;
+}
+
 assay_status assay_script_open(const char *path, const assay_script_options *o, assay_script **out, assay_error *err) {
     static const assay_script_options none;
     if (!o) o = &none;
@@ -98,27 +112,11 @@ assay_status assay_script_open(const char *path, const assay_script_options *o, 
     s->description = assay_json_object();
     s->weights = LUA_NOREF;
     assay_status st = take_settings(s, o, err);
-    if (!st) {
-        assay_limits limits = { o->memory_bytes, o->tensor_bytes, o->instructions, o->seconds, o->call_seconds };
-        char *dir = assay_scripts_dir(o->scripts_dir);
-        s->sb = assay_sandbox_open(path, dir, &limits, o->tripped_cleanup);
-        free(dir);
-        if (!s->sb) st = assay_fail(err, ASSAY_E_NOMEM, "%s: no memory for a Lua state", path);
-    }
-    if (!st) {
-        s->sb->owner = s;
-        assay_lua_open_words(s->sb->L, false);
-        assay_lua_open_options(s->sb->L);
-        assay_lua_open_recipes(s->sb->L);
-        assay_lua_open_builder(s->sb->L);
-        st = run_script(s, err);
-    }
-    if (st) {
-        assay_script_close(s);
-        return st;
-    }
-    *out = s;
-    return ASSAY_OK;
+    if (!st) st = open_sandbox(s, path, o, err);
+    if (!st) st = run_script(s, err);
+    if (st) assay_script_close(s);
+    else *out = s;
+    return st;
 }
 
 void assay_script_close(assay_script *s) {

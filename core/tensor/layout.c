@@ -53,52 +53,82 @@ static assay_status wrong_shape(const assay_tensor *in, int32_t from, const char
     char text[160];
     return assay_fail(err, ASSAY_E_INPUT, "a tensor %s is not %s: %s", assay_shape_text(in->rank, in->shape, text), assay_layout_name(from), want);
 }
+static assay_status undivided(const assay_tensor *in, int32_t from, assay_error *err) {
+    return wrong_shape(in, from, "the channels do not divide by the heads", err);
+}
+static assay_status no_width(const assay_tensor *in, assay_error *err) { return wrong_shape(in, ASSAY_BC1S, "axis 2 must have one element", err); }
+
+/* ---- the conversions: a view of the right order, then one copy */
+
+static const uint32_t swap_heads[] = { 0, 2, 1, 3 }, to_channels[] = { 0, 2, 1 }, last_two[] = { 0, 1, 3, 2 };
+
+static assay_status bsd_to_bc1s(const assay_tensor *in, int64_t heads, assay_own_tensor *out, assay_error *err) {
+    const int64_t *s = in->shape, shape[] = { s[0], s[2], 1, s[1] };
+    assay_tensor v;
+    (void)heads;
+    assay_tensor_permute(in, to_channels, &v);
+    return copy_as(&v, 4, shape, out, err);
+}
+
+static assay_status bc1s_to_bsd(const assay_tensor *in, int64_t heads, assay_own_tensor *out, assay_error *err) {
+    const int64_t *s = in->shape, shape[] = { s[0], s[3], s[1] };
+    assay_tensor flat, v;
+    (void)heads;
+    if (s[2] != 1) return no_width(in, err);
+    assay_tensor_select(in, 2, 0, &flat);
+    assay_tensor_permute(&flat, to_channels, &v);
+    return copy_as(&v, 3, shape, out, err);
+}
+
+static assay_status bsd_to_bhsd(const assay_tensor *in, int64_t heads, assay_own_tensor *out, assay_error *err) {
+    const int64_t *s = in->shape;
+    if (heads < 1 || s[2] % heads != 0) return undivided(in, ASSAY_BSD, err);
+    const int64_t shape[] = { s[0], heads, s[1], s[2] / heads };
+    assay_tensor split = split_axis(in, 2, heads), v;
+    assay_tensor_permute(&split, swap_heads, &v);
+    return copy_as(&v, 4, shape, out, err);
+}
+
+static assay_status bhsd_to_bsd(const assay_tensor *in, int64_t heads, assay_own_tensor *out, assay_error *err) {
+    const int64_t *s = in->shape, shape[] = { s[0], s[2], s[1] * s[3] };
+    assay_tensor v;
+    (void)heads;
+    assay_tensor_permute(in, swap_heads, &v);
+    return copy_as(&v, 3, shape, out, err);
+}
+
+static assay_status bhsd_to_bc1s(const assay_tensor *in, int64_t heads, assay_own_tensor *out, assay_error *err) {
+    const int64_t *s = in->shape, shape[] = { s[0], s[1] * s[3], 1, s[2] };
+    assay_tensor v;
+    (void)heads;
+    assay_tensor_permute(in, last_two, &v);
+    return copy_as(&v, 4, shape, out, err);
+}
+
+static assay_status bc1s_to_bhsd(const assay_tensor *in, int64_t heads, assay_own_tensor *out, assay_error *err) {
+    const int64_t *s = in->shape;
+    if (s[2] != 1) return no_width(in, err);
+    if (heads < 1 || s[1] % heads != 0) return undivided(in, ASSAY_BC1S, err);
+    const int64_t shape[] = { s[0], heads, s[3], s[1] / heads };
+    assay_tensor flat, v;
+    assay_tensor_select(in, 2, 0, &flat);
+    assay_tensor split = split_axis(&flat, 1, heads);
+    assay_tensor_permute(&split, last_two, &v);
+    return copy_as(&v, 4, shape, out, err);
+}
+
+static const struct {
+    int32_t from, to;
+    assay_status (*run)(const assay_tensor *in, int64_t heads, assay_own_tensor *out, assay_error *err);
+} conversions[] = {{ASSAY_BSD, ASSAY_BC1S, bsd_to_bc1s},   {ASSAY_BC1S, ASSAY_BSD, bc1s_to_bsd},   {ASSAY_BSD, ASSAY_BHSD, bsd_to_bhsd},
+                   {ASSAY_BHSD, ASSAY_BSD, bhsd_to_bsd},   {ASSAY_BHSD, ASSAY_BC1S, bhsd_to_bc1s}, {ASSAY_BC1S, ASSAY_BHSD, bc1s_to_bhsd}};
 
 assay_status assay_layout_convert(const assay_tensor *in, int32_t from, int32_t to, int64_t heads, assay_own_tensor *out, assay_error *err) {
-    static const uint32_t swap_heads[] = { 0, 2, 1, 3 }, to_channels[] = { 0, 2, 1 }, last_two[] = { 0, 1, 3, 2 };
     *out = (assay_own_tensor){0};
-    const int64_t *s = in->shape;
     if (assay_layout_name(from)[0] != 'B' || in->rank != strlen(assay_layout_name(from)))
         return wrong_shape(in, from, "its rank differs", err);
-    assay_tensor v, w;
-    if (from == ASSAY_BSD && to == ASSAY_BC1S) {
-        const int64_t shape[] = { s[0], s[2], 1, s[1] };
-        assay_tensor_permute(in, to_channels, &v);
-        return copy_as(&v, 4, shape, out, err);
-    }
-    if (from == ASSAY_BC1S && to == ASSAY_BSD) {
-        if (s[2] != 1) return wrong_shape(in, from, "axis 2 must have one element", err);
-        const int64_t shape[] = { s[0], s[3], s[1] };
-        assay_tensor_select(in, 2, 0, &v);
-        assay_tensor_permute(&v, to_channels, &w);
-        return copy_as(&w, 3, shape, out, err);
-    }
-    if (from == ASSAY_BSD && to == ASSAY_BHSD) {
-        if (heads < 1 || s[2] % heads != 0) return wrong_shape(in, from, "the channels do not divide by the heads", err);
-        const int64_t shape[] = { s[0], heads, s[1], s[2] / heads };
-        v = split_axis(in, 2, heads);
-        assay_tensor_permute(&v, swap_heads, &w);
-        return copy_as(&w, 4, shape, out, err);
-    }
-    if (from == ASSAY_BHSD && to == ASSAY_BSD) {
-        const int64_t shape[] = { s[0], s[2], s[1] * s[3] };
-        assay_tensor_permute(in, swap_heads, &v);
-        return copy_as(&v, 3, shape, out, err);
-    }
-    if (from == ASSAY_BHSD && to == ASSAY_BC1S) {
-        const int64_t shape[] = { s[0], s[1] * s[3], 1, s[2] };
-        assay_tensor_permute(in, last_two, &v);
-        return copy_as(&v, 4, shape, out, err);
-    }
-    if (from == ASSAY_BC1S && to == ASSAY_BHSD) {
-        if (s[2] != 1) return wrong_shape(in, from, "axis 2 must have one element", err);
-        if (heads < 1 || s[1] % heads != 0) return wrong_shape(in, from, "the channels do not divide by the heads", err);
-        const int64_t shape[] = { s[0], heads, s[3], s[1] / heads };
-        assay_tensor_select(in, 2, 0, &w);
-        v = split_axis(&w, 1, heads);
-        assay_tensor_permute(&v, last_two, &w);
-        return copy_as(&w, 4, shape, out, err);
-    }
+    for (size_t i = 0; i < sizeof conversions / sizeof *conversions; i++)
+        if (conversions[i].from == from && conversions[i].to == to) return conversions[i].run(in, heads, out, err);
     return assay_fail(err, ASSAY_E_UNSUPPORTED, "no conversion from layout %s to %s (among BSD, BHSD and BC1S each way is there)",
                       assay_layout_name(from), assay_layout_name(to));
 }

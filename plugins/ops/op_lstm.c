@@ -93,13 +93,13 @@ static void set(const lstm_run *r, void *p, int64_t i, double v) {
         ((float *)p)[i] = (float)v;
 }
 
-/* c and h of one step from its gates: `in` from x (bias included), `rec` from h. */
-static void cells(const lstm_run *r, const void *in, const void *rec, void *h, void *c) {
+/* c and h of one step from its gates: `in` (from element `at`) from x, bias included; `rec` from h. */
+static void cells(const lstm_run *r, const void *in, int64_t at, const void *rec, void *h, void *c) {
     int64_t n = r->z.hidden;
     for (int64_t b = 0; b < r->z.batch; b++)
         for (int64_t k = 0; k < n; k++) {
             double g[4];
-            for (int i = 0; i < 4; i++) g[i] = get(r, in, (b * 4 + i) * n + k) + get(r, rec, (b * 4 + i) * n + k);
+            for (int i = 0; i < 4; i++) g[i] = get(r, in, at + (b * 4 + i) * n + k) + get(r, rec, (b * 4 + i) * n + k);
             double was = get(r, c, b * n + k), now = r->gate(g[1]) * was + r->gate(g[0]) * r->cell(g[3]);
             set(r, c, b * n + k, now);
             set(r, h, b * n + k, r->gate(g[2]) * r->out(now));
@@ -117,54 +117,40 @@ static const void *operand(const lstm_run *r, const char *key, assay_error *err)
     return t ? assay_eval_operand(r->ev, t, r->wide, err) : NULL;
 }
 
+/* The gates of `rows` rows of k features: out = rows * weight^T (+ bias). */
+static void gates(const lstm_run *r, const void *rows, int64_t n_rows, int64_t k, const void *weight, const void *bias, void *out) {
+    int64_t n = 4 * r->z.hidden;
+    assay_gemm g = {.a = rows, .b = weight, .bias = bias, .c = out, .batch = 1, .m = n_rows, .n = n, .k = k, .lda = k, .ldb = k, .ldc = n,
+                    .trans_b = true, .wide = r->wide};
+    assay_gemm_run(r->ev, &g);
+}
+
+static void *scratch(const lstm_run *r, int64_t count, assay_error *err) {
+    return assay_eval_scratch(r->ev, (uint64_t)count, r->wide ? sizeof(double) : sizeof(float), err);
+}
+
+/* The first state of a direction, out of [batch, directions * hidden]. */
+static void begin(const lstm_run *r, void *state, int64_t dir, const void *from) {
+    int64_t n = r->z.hidden;
+    for (int64_t b = 0; b < r->z.batch; b++)
+        for (int64_t k = 0; k < n; k++) set(r, state, b * n + k, get(r, from, (b * r->z.dirs + dir) * n + k));
+}
+
 static assay_status run_direction(const lstm_run *r, int64_t dir, bool backwards, const void *x, const void *h0, const void *c0,
                                   assay_error *err) {
     const lstm_sizes *z = &r->z;
-    size_t size = r->wide ? sizeof(double) : sizeof(float);
-    int64_t n = z->hidden, at_dir = z->batch * 4 * n;
-    const void *w_in = operand(r, dir ? "weight_ih_back" : "weight_ih", err),
-               *w_rec = operand(r, dir ? "weight_hh_back" : "weight_hh", err);
+    const void *w_in = operand(r, dir ? "weight_ih_back" : "weight_ih", err), *w_rec = operand(r, dir ? "weight_hh_back" : "weight_hh", err);
     const void *bias = operand(r, dir ? "bias_back" : "bias", err);
-    void *in = assay_eval_scratch(r->ev, (uint64_t)(z->steps * at_dir), size, err),
-         *rec = assay_eval_scratch(r->ev, (uint64_t)at_dir, size, err);
-    void *h = assay_eval_scratch(r->ev, (uint64_t)(z->batch * n), size, err),
-         *c = assay_eval_scratch(r->ev, (uint64_t)(z->batch * n), size, err);
+    int64_t step = z->batch * 4 * z->hidden, state = z->batch * z->hidden;
+    void *in = scratch(r, z->steps * step, err), *rec = scratch(r, step, err), *h = scratch(r, state, err), *c = scratch(r, state, err);
     if (!w_in || !w_rec || !in || !rec || !h || !c) return ASSAY_E_NOMEM;
-    for (int64_t b = 0; b < z->batch; b++)
-        for (int64_t k = 0; k < n; k++) {
-            set(r, h, b * n + k, get(r, h0, (b * z->dirs + dir) * n + k));
-            set(r, c, b * n + k, get(r, c0, (b * z->dirs + dir) * n + k));
-        }
-    assay_gemm g = {.a = x,
-                    .b = w_in,
-                    .bias = bias,
-                    .c = in,
-                    .batch = 1,
-                    .m = z->steps * z->batch,
-                    .n = 4 * n,
-                    .k = z->in,
-                    .lda = z->in,
-                    .ldb = z->in,
-                    .ldc = 4 * n,
-                    .trans_b = true,
-                    .wide = r->wide};
-    assay_gemm_run(r->ev, &g);
+    begin(r, h, dir, h0);
+    begin(r, c, dir, c0);
+    gates(r, x, z->steps * z->batch, z->in, w_in, bias, in);
     for (int64_t s = 0; s < z->steps; s++) {
         int64_t at = backwards ? z->steps - 1 - s : s;
-        assay_gemm w = {.a = h,
-                        .b = w_rec,
-                        .c = rec,
-                        .batch = 1,
-                        .m = z->batch,
-                        .n = 4 * n,
-                        .k = n,
-                        .lda = n,
-                        .ldb = n,
-                        .ldc = 4 * n,
-                        .trans_b = true,
-                        .wide = r->wide};
-        assay_gemm_run(r->ev, &w);
-        cells(r, (const char *)in + (size_t)(at * at_dir) * size, rec, h, c);
+        gates(r, h, z->batch, z->hidden, w_rec, NULL, rec);
+        cells(r, in, at * step, rec, h, c);
         if (r->sequence) keep(r, r->seq, at, dir, h);
     }
     if (!r->sequence) keep(r, r->seq, 0, dir, h);

@@ -300,6 +300,19 @@ static assay_status check_literals(const assay_mil_op *op, assay_error *err) {
     return ASSAY_OK;
 }
 
+/* Each result is checked, put where later steps find it, and shown. */
+static assay_status hand_over(assay_exec *e, const assay_exec_step *s, assay_status st, assay_error *err) {
+    for (uint32_t k = 0; k < s->op->n_outs; k++) {
+        const assay_mil_value *v = s->op->outs[k];
+        if (st == ASSAY_OK) st = check_result(s->op, k, &s->outs[k].t, err);
+        assay_slot_clear(&e->slots[v->id]);
+        e->slots[v->id] = s->outs[k];
+        memset(&s->outs[k], 0, sizeof s->outs[k]);
+        if (st == ASSAY_OK && e->o.observe && e->slots[v->id].t.dtype) e->o.observe(e->o.observe_ctx, s->op, v, &e->slots[v->id].t);
+    }
+    return st;
+}
+
 static assay_status run_step(assay_exec *e, const assay_exec_step *s, assay_error *err) {
     nested inner = {e, s};
     const assay_mil_op *op;
@@ -323,14 +336,7 @@ static assay_status run_step(assay_exec *e, const assay_exec_step *s, assay_erro
     assay_status st = around ? e->o.around(e->o.around_ctx, &ev, s->def->eval, err) : s->def->eval(&ev, err);
     if (st != ASSAY_OK && err && err->code == ASSAY_OK) /* a failure without words would pass for success in assay_wrap */
         assay_fail(err, st, "out of memory, or an argument without a value");
-    for (uint32_t k = 0; k < op->n_outs; k++) {
-        const assay_mil_value *v = s->op->outs[k];
-        if (st == ASSAY_OK) st = check_result(s->op, k, &s->outs[k].t, err);
-        assay_slot_clear(&e->slots[v->id]);
-        e->slots[v->id] = s->outs[k];
-        memset(&s->outs[k], 0, sizeof s->outs[k]);
-        if (st == ASSAY_OK && e->o.observe && e->slots[v->id].t.dtype) e->o.observe(e->o.observe_ctx, s->op, v, &e->slots[v->id].t);
-    }
+    st = hand_over(e, s, st, err);
     assay_scratch_free(&scratch);
     return st;
 }

@@ -215,43 +215,59 @@ static bool judge_single(const settings *s, const assay_evidence *ev, const assa
     return matches;
 }
 
+/* What a run over several plans gathers. */
+typedef struct sweep {
+    uint32_t n, judged;
+    const assay_item *control;
+    cJSON *table, *layers, *verdicts, *by_label;
+    counts c;
+    bool differ;
+    const char *last;                            /* the name of the verdict before */
+} sweep;
+
+static void judge_one(const settings *s, const assay_evidence *ev, uint32_t i, sweep *w, report *r) {
+    assay_item it = take(ev, "plan", i);
+    char where[96];
+    snprintf(where, sizeof where, w->n > 1 ? "plan %u%s%.60s" : "plan", i + 1, *it.label ? " " : "", it.label);
+    bool here = it.state == ASSAY_OK_STATE && it.kind == ASSAY_K_PLAN, was_invalid = r->invalid;
+    r->invalid = false;
+    bool matches = !here || w->n > 1 || judge_single(s, ev, &it, w->control, r);
+    assay_verdict v = here                         ? placement_judge_plan(&it, w->control, s, where, r, w->table)
+                      : it.state == ASSAY_OK_STATE ? judge_other(&it, where, r)
+                                                   : judge_absent(&it, s, where, r);
+    if (!matches) v = ASSAY_INCONCLUSIVE;
+    const char *name = r->invalid ? "invalid" : placement_verdict_name(v);
+    r->invalid = r->invalid || was_invalid;
+    if (here) placement_count(&it, s, &w->c);
+    if (here) placement_flow(&it, s, &w->c.segments, w->layers);
+    w->judged += here;
+    placement_verdict(r, v);
+    add_verdict(w->verdicts, w->by_label, it.label, name);
+    w->differ = w->differ || (w->last && strcmp(w->last, name));
+    w->last = name;
+}
+
+static void report_sweep(sweep *w, report *r) {
+    if (w->differ) placement_reason(r, "shape_dependent_placement", "plan", "the plans of this sweep get different verdicts");
+    if (w->judged) report_counts(r->f, &w->c, w->n);
+    put(r->f, "ops_of_interest", w->table);
+    put(r->f, "layers", w->layers);
+    bool labelled = cJSON_GetArraySize(w->by_label) == (int)w->n;
+    if (w->n > 1) put(r->f, "metrics:gate.verdicts", cJSON_Duplicate(labelled ? w->by_label : w->verdicts, true));
+    cJSON_Delete(w->by_label);
+    cJSON_Delete(w->verdicts);
+}
+
 static void judge_plans(const settings *s, const assay_evidence *ev, report *r) {
-    uint32_t n = ev->count(ev, "plan"), judged = 0;
     assay_item control = take(ev, "control_plan", 0);
-    const assay_item *ctrl = control.state == ASSAY_OK_STATE && control.kind == ASSAY_K_PLAN ? &control : NULL;
-    cJSON *table = cJSON_CreateArray(), *verdicts = cJSON_CreateArray(), *by_label = cJSON_CreateObject(), *layers = cJSON_CreateArray();
-    counts c = {0};
-    bool differ = false;
-    const char *first = NULL;
-    for (uint32_t i = 0; i < n; i++) {
-        assay_item it = take(ev, "plan", i);
-        char where[96];
-        snprintf(where, sizeof where, n > 1 ? "plan %u%s%.60s" : "plan", i + 1, *it.label ? " " : "", it.label);
-        bool here = it.state == ASSAY_OK_STATE && it.kind == ASSAY_K_PLAN, was_invalid = r->invalid;
-        r->invalid = false;
-        bool matches = !here || n > 1 || judge_single(s, ev, &it, ctrl, r);
-        assay_verdict v = here                         ? placement_judge_plan(&it, ctrl, s, where, r, table)
-                          : it.state == ASSAY_OK_STATE ? judge_other(&it, where, r)
-                                                       : judge_absent(&it, s, where, r);
-        if (!matches) v = ASSAY_INCONCLUSIVE;
-        const char *name = r->invalid ? "invalid" : placement_verdict_name(v);
-        r->invalid = r->invalid || was_invalid;
-        if (here) placement_count(&it, s, &c);
-        if (here) placement_flow(&it, s, &c.segments, layers);
-        judged += here;
-        placement_verdict(r, v);
-        add_verdict(verdicts, by_label, it.label, name);
-        differ = differ || (first && strcmp(first, name));
-        first = name;
-    }
-    if (differ) placement_reason(r, "shape_dependent_placement", "plan", "the plans of this sweep get different verdicts");
-    if (judged) report_counts(r->f, &c, n);
-    put(r->f, "ops_of_interest", table);
-    put(r->f, "layers", layers);
-    bool labelled = n > 1 && cJSON_GetArraySize(by_label) == (int)n;
-    if (n > 1) put(r->f, "metrics:gate.verdicts", labelled ? by_label : verdicts);
-    cJSON_Delete(n > 1 && labelled ? verdicts : by_label);
-    if (n <= 1) cJSON_Delete(verdicts);
+    sweep w = {.n = ev->count(ev, "plan"),
+               .control = control.state == ASSAY_OK_STATE && control.kind == ASSAY_K_PLAN ? &control : NULL,
+               .table = cJSON_CreateArray(),
+               .layers = cJSON_CreateArray(),
+               .verdicts = cJSON_CreateArray(),
+               .by_label = cJSON_CreateObject()};
+    for (uint32_t i = 0; i < w.n; i++) judge_one(s, ev, i, &w, r);
+    report_sweep(&w, r);
 }
 
 static void judge_run(const settings *s, const assay_evidence *ev, report *r) {

@@ -166,6 +166,20 @@ static assay_status judge_state(const sim *s, const assay_item *r, const assay_i
     return st;
 }
 
+/* How the arm answers to the change of state, beside how the reference does. */
+static assay_status judge_response(const sim *s, const sim_items *items, states *st, const char *label, sim_report *out, const assay_finding *f,
+                                   assay_error *err) {
+    response d;
+    noise(s, items, st);
+    assay_status status = response_open(s, st, &d, err);
+    if (status == ASSAY_OK) {
+        response_rules(&d, st, sim_param_number(s, "response_cosine_min", 0.99), out);
+        response_emit(&d, st, label, f);
+    }
+    response_close(&d);
+    return status;
+}
+
 static assay_status judge_label(const sim *s, const sim_items *items, const char *base, const char *label, sim_tally *tally,
                                 const assay_finding *f, assay_error *err) {
     states st = {.ref_base = sim_item(items, "reference", base),
@@ -183,16 +197,7 @@ static assay_status judge_label(const sim *s, const sim_items *items, const char
     if (status == ASSAY_OK) status = judge_state(s, st.ref, st.cand, &out, f, &go, err);
     bool same = sim_same_shape(&st.ref->tensor, &st.ref_base->tensor);
     if (!same) sim_add(&out, 0, SIM_INVALID, "states_differ_in_shape", label, "the reference has another shape in this state than at the base");
-    if (status == ASSAY_OK && go && go_base && same) {
-        response d;
-        noise(s, items, &st);
-        status = response_open(s, &st, &d, err);
-        if (status == ASSAY_OK) {
-            response_rules(&d, &st, sim_param_number(s, "response_cosine_min", 0.99), &out);
-            response_emit(&d, &st, label, f);
-        }
-        response_close(&d);
-    }
+    if (status == ASSAY_OK && go && go_base && same) status = judge_response(s, items, &st, label, &out, f, err);
     sim_emit_lines(f, label, &out);
     sim_report_give(&out, label, f);
     assay_verdict v = sim_decide(&out, &invalid);
