@@ -101,8 +101,6 @@ static assay_status set_input(assay_exec *e, const assay_mil_value *v, const ass
     return ASSAY_OK;
 }
 
-static bool is_state(const assay_mil_value *v) { return v->type && v->type->kind == ASSAY_TYPE_STATE; }
-
 static const assay_tensor *find_named(const assay_named_tensor *in, uint32_t n_in, const char *name) {
     for (uint32_t k = 0; k < n_in; k++)
         if (strcmp(in[k].name, name) == 0) return &in[k].t;
@@ -113,10 +111,10 @@ static assay_status check_names(const assay_exec *e, const assay_named_tensor *i
     const char *names[64];
     size_t n = 0;
     for (uint32_t i = 0; i < e->f->n_inputs && n < 64; i++)
-        if (!is_state(e->f->inputs[i])) names[n++] = e->f->inputs[i]->name;
+        if (!assay_exec_is_state(e->f->inputs[i])) names[n++] = e->f->inputs[i]->name;
     for (uint32_t k = 0; k < n_in; k++) {
         bool found = false;
-        for (uint32_t i = 0; i < e->f->n_inputs; i++) found |= !is_state(e->f->inputs[i]) && strcmp(e->f->inputs[i]->name, in[k].name) == 0;
+        for (uint32_t i = 0; i < e->f->n_inputs; i++) found |= !assay_exec_is_state(e->f->inputs[i]) && strcmp(e->f->inputs[i]->name, in[k].name) == 0;
         char hint[96];
         if (!found)
             return assay_fail(err, ASSAY_E_INPUT, "function '%s' has no input '%s'%s", e->f->name, in[k].name, assay_did_you_mean(hint, in[k].name, names, n));
@@ -128,7 +126,7 @@ assay_status assay_exec_check_inputs(const assay_exec *e, const assay_named_tens
     ASSAY_TRY(check_names(e, in, n_in, err));
     for (uint32_t i = 0; i < e->f->n_inputs; i++) {
         const assay_mil_value *v = e->f->inputs[i];
-        if (is_state(v)) continue;
+        if (assay_exec_is_state(v)) continue;
         const assay_tensor *given = find_named(in, n_in, v->name);
         if (!given) return assay_fail(err, ASSAY_E_INPUT, "input '%s' is missing", v->name);
         ASSAY_TRY(check_input(v, given, err));
@@ -140,13 +138,13 @@ assay_status assay_exec_check_inputs(const assay_exec *e, const assay_named_tens
 static assay_status set_inputs(assay_exec *e, const assay_named_tensor *in, uint32_t n_in, assay_error *err) {
     ASSAY_TRY(assay_exec_check_inputs(e, in, n_in, err));
     for (uint32_t i = 0; i < e->f->n_inputs; i++)
-        if (!is_state(e->f->inputs[i])) ASSAY_TRY(set_input(e, e->f->inputs[i], find_named(in, n_in, e->f->inputs[i]->name), err));
+        if (!assay_exec_is_state(e->f->inputs[i])) ASSAY_TRY(set_input(e, e->f->inputs[i], find_named(in, n_in, e->f->inputs[i]->name), err));
     return ASSAY_OK;
 }
 
 static bool has_states(const assay_exec *e) {
     for (uint32_t i = 0; i < e->f->n_inputs; i++)
-        if (is_state(e->f->inputs[i])) return true;
+        if (assay_exec_is_state(e->f->inputs[i])) return true;
     return false;
 }
 

@@ -38,4 +38,6 @@ assay_status assay_exec_run_block(assay_exec *e, const assay_exec_block *b, assa
 /* Puts the states into their slots before a run, and takes them out after it. */
 assay_status assay_exec_states_in(assay_exec *e, const assay_exec_state *s, assay_error *err);
 void assay_exec_states_out(const assay_exec *e, assay_exec_state *s);
+/* An input that lives from run to run. */
+static inline bool assay_exec_is_state(const assay_mil_value *v) { return v->type && v->type->kind == ASSAY_TYPE_STATE; }
 #endif

@@ -5,8 +5,6 @@
 
 struct assay_exec_state { uint32_t n; uint32_t *ids; assay_named_tensor *named; assay_own_tensor *own; };
 
-static bool is_state(const assay_mil_value *v) { return v->type && v->type->kind == ASSAY_TYPE_STATE; }
-
 void assay_exec_state_free(assay_exec_state *s) {
     if (!s) return;
     for (uint32_t i = 0; i < s->n; i++) assay_tensor_free(&s->own[i]);
@@ -35,7 +33,7 @@ assay_status assay_exec_state_new(const assay_exec *e, assay_exec_state **out, a
     s->named = assay_xcalloc(n, sizeof *s->named);
     s->own = assay_xcalloc(n, sizeof *s->own);
     for (uint32_t i = 0; i < e->f->n_inputs; i++) {
-        if (!is_state(e->f->inputs[i])) continue;
+        if (!assay_exec_is_state(e->f->inputs[i])) continue;
         assay_status st = add_state(e, e->f->inputs[i], s, err);
         if (st != ASSAY_OK) { assay_exec_state_free(s); return st; }
     }

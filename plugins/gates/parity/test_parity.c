@@ -183,6 +183,20 @@ static void rule_12_error_against_the_controls(void) {
     c[11] += 0.05;
     expect(with_control("{\"row_cosine_min\":0.9}"), "kill", "max_abs_above_control_multiple");
 }
+/* M59_yes M59_no: a multiple of a control without error is zero, so the floor alone decides; the preset without one forgives nothing. */
+static void rule_12_a_control_without_error_leaves_the_floor(void) {
+    reset();
+    for (int i = 0; i < N; i++) r[i] = k[i] = assay_f16_to_f32(assay_f64_to_f16(r[i]));
+    for (int i = 0; i < N; i++) c[i] = r[i] + (fabs(r[i]) < 0.25 ? 0x1p-13 : 0); /* below 2^-11 of the reference */
+    expect(with_control("{}"), "pass", NULL);
+    assay_json *v = with_control("{\"preset\":\"calibration-4\"}");
+    CU_ASSERT_STRING_EQUAL(assay_json_string(assay_json_path(v, "metrics.candidate"), "letters", "?"), "M");
+    expect(v, "kill", NULL);
+    c[11] = r[11] + 0.05;
+    expect(with_control("{\"row_cosine_min\":0.9}"), "kill", "max_abs_above_control_multiple");
+    for (int i = 0; i < N; i++) c[i] = r[i];
+    expect(with_control("{\"preset\":\"calibration-4\"}"), "pass", NULL);
+}
 /* What the control cannot hold either says nothing of the candidate; where the control can, or the candidate is finite, it does. */
 static void rule_2e_a_fixture_beyond_both_arms(void) {
     reset();
@@ -246,7 +260,7 @@ ASSAY_SUITE("parity", TEST(a_rounded_reference_passes_every_rule), TEST(rule_0_n
             TEST(rule_4_decides_before_the_power_of_the_gate), TEST(rule_5_limits_that_pass_anything_are_invalid),
             TEST(rule_6_repeats_must_be_equal), TEST(rule_7_cosine), TEST(rule_7s_steps),
             TEST(rule_8_one_head_in_one_batch), TEST(rule_9_one_row_and_rows_that_are_skipped),
-            TEST(rule_10_a_common_mean_hides_nothing), TEST(rule_11_gain), TEST(rule_12_error_against_the_controls),
+            TEST(rule_10_a_common_mean_hides_nothing), TEST(rule_11_gain), TEST(rule_12_error_against_the_controls), TEST(rule_12_a_control_without_error_leaves_the_floor),
             TEST(rule_2e_a_fixture_beyond_both_arms), TEST(rule_12c_a_control_that_fails_is_no_measure),
             TEST(rule_13_declared_limits), TEST(rule_14_one_element_holds_the_energy),
             TEST(a_pass_needs_rule_7_12_or_13))
