@@ -51,7 +51,8 @@ static assay_status judge_label(const sim *s, const sim_items *items, const char
     second_answer a;
     assay_status st = second_compare(&in, &e.output->tensor, &a, err);
     if (st != ASSAY_OK) return st;
-    double tolerance = sim_param_number(s, "tolerance", 1e-12), off = a.rms > 0 ? a.worst / a.rms : a.worst;
+    double tolerance = sim_param_number(s, "tolerance", 1e-12);
+    double off = a.rms > 0 && a.rms < INFINITY ? a.worst / a.rms : a.worst; /* squares that overflow must not hide a difference */
     char group[160], text[300];
     sim_metric(f, sim_group(group, "second", label), "max_abs_over_rms", off, "1");
     sim_metric(f, group, "max_abs_index", a.at < 0 ? NAN : (double)a.at, "index");

@@ -53,6 +53,12 @@ static void one_element_a_little_off_is_seen(void) {
     o[N - 3] = NAN;
     expect(judge("references", given(), "{}", NULL), "invalid", "references_disagree");
 }
+/* The squares of such values overflow, so the rms is infinite; a difference over it must not become 0. */
+static void a_difference_of_huge_values_is_seen(void) {
+    reset();
+    for (int i = 0; i < N; i++) v[i] *= 1e300;
+    expect(judge("references", given(), "{}", NULL), "invalid", "references_disagree");
+}
 static void another_scale_is_another_formula(void) {
     reset();
     attend(0.35, NULL);
@@ -128,6 +134,6 @@ static void what_is_missing_or_does_not_fit_is_said(void) {
     CU_ASSERT(judge("references", ev, "{}", &err) == NULL && strstr(err.message, "the mask is") != NULL);
 }
 
-ASSAY_SUITE("references", TEST(two_spellings_agree_to_1e_12), TEST(one_element_a_little_off_is_seen), TEST(another_scale_is_another_formula),
+ASSAY_SUITE("references", TEST(two_spellings_agree_to_1e_12), TEST(one_element_a_little_off_is_seen), TEST(a_difference_of_huge_values_is_seen), TEST(another_scale_is_another_formula),
             TEST(masks_are_added_or_boolean), TEST(a_fully_masked_row_is_nan_in_both), TEST(a_sample_of_rows_can_be_asked_for),
             TEST(grouped_heads_share_their_keys), TEST(what_is_missing_or_does_not_fit_is_said))
