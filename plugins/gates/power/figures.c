@@ -240,10 +240,23 @@ static void conclude(work *w, power_figures *o) {
     o->mask_asymmetry = mask_asymmetry(w->in);
 }
 
+/* NaN and infinities; a mask may hold them. */
+static assay_status count_nonfinite(const power_inputs *in, uint64_t *n, assay_error *err) {
+    const assay_tensor *all[] = {in->q, in->k, in->v};
+    assay_status st = ASSAY_OK;
+    for (size_t i = 0; st == ASSAY_OK && i < sizeof all / sizeof *all; i++) {
+        assay_pair_stats stats = {.struct_size = sizeof stats};
+        st = in->m->pair(all[i], all[i], -1, &stats, err);
+        *n += stats.nonfinite_ref;
+    }
+    return st;
+}
+
 assay_status power_figures_of(const power_inputs *in, power_figures *out, assay_error *err) {
     work w = {.in = in};
     *out = (power_figures){0};
     assay_status st = measure(&w, err);
+    if (st == ASSAY_OK) st = count_nonfinite(in, &out->nonfinite, err);
     if (st == ASSAY_OK) st = take_memory(&w, err);
     double *scratch = st == ASSAY_OK ? calloc((size_t)w.width_v, sizeof *scratch) : NULL;
     if (st == ASSAY_OK && !scratch) st = sim_fail(err, ASSAY_E_NOMEM, "power: no memory");

@@ -72,6 +72,13 @@ static bool lacks_mask(const sim *s, const measured *x, char *why, size_t size) 
     return true;
 }
 
+/* What has power for no question: figures of NaN would leave out the questions that they cannot answer. */
+static bool lacks_numbers(const measured *x, char *why, size_t size) {
+    if (x->at.nonfinite == 0) return false;
+    snprintf(why, size, "%llu values of query, key and value are not finite", (unsigned long long)x->at.nonfinite);
+    return true;
+}
+
 typedef bool lacks_fn(const sim *s, const measured *x, char *why, size_t size);
 static const struct question {
     const char *name, *list; /* list: parameter with its fixtures */
@@ -93,7 +100,7 @@ static void ask_question(const sim *s, const struct question *q, const fixtures 
         const measured *x = &set->all[i];
         char why[200], group[160];
         if (!meant(s, q, x->label)) continue;
-        bool lacks = q->lacks(s, x, why, sizeof why);
+        bool lacks = lacks_numbers(x, why, sizeof why) || q->lacks(s, x, why, sizeof why);
         char name[64];
         snprintf(name, sizeof name, "power_for_%s", q->name);
         sim_metric_json(f, sim_group(group, "fixture", x->label), name, lacks ? "false" : "true");
@@ -132,6 +139,7 @@ static void emit(const measured *x, const assay_finding *f) {
         {"mask_asymmetry", "1", p->mask_asymmetry},
     };
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) sim_metric(f, group, all[i].name, all[i].value, all[i].unit);
+    sim_metric(f, group, "nonfinite", (double)p->nonfinite, "1");
     sim_metric_list(f, group, "logit_sd_per_head", p->head_logit_sd, p->heads, "1");
 }
 

@@ -14,7 +14,7 @@ typedef struct power_inputs {
 /* Undefined figures are NaN: no head axis, one batch row, no mask. Distances are norms relative to the output's. */
 typedef struct power_figures {
     double *head_logit_sd; /* per head, over all batches; power_free */
-    uint64_t heads;
+    uint64_t heads, nonfinite; /* nonfinite: values of query, key and value that are no finite numbers */
     double logit_sd_median;  /* over (batch, head): sd of the scores within a row, rms over rows */
     double predicted_cosine; /* of scale applied twice: exp(-(a-b)^2/2) with a, b in units of the median */
     double entropy_share;    /* mean entropy of a row over log(keys that take part): 1 = uniform */

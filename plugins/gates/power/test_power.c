@@ -146,6 +146,26 @@ static void a_mask_must_take_something_and_have_a_direction(void) {
     expect(a, "pass", NULL);
 }
 
+/* One such value is enough, in any of the three, and another fixture that is able makes up for it. */
+static void what_is_not_finite_has_no_power(void) {
+    double *const all[] = {q, k, v};
+    const double bad[] = {NAN, INFINITY, -INFINITY};
+    for (size_t i = 0; i < 9; i++) {
+        reset(1);
+        all[i % 3][N / 2] = bad[i / 3];
+        assay_json *a = judge("power", one(), "{}", NULL);
+        CU_ASSERT(!able(a, "x", "scale") && !able(a, "x", "parity"));
+        CU_ASSERT(metric(a, "fixture:x", "nonfinite") == 1);
+        expect(a, "invalid", "no_fixture_with_power");
+    }
+    assay_evidence_set *ev = assay_evidence_new();
+    reset(1);
+    add(ev, "y");
+    q[0] = NAN;
+    add(ev, "x");
+    expect(judge("power", ev, "{}", NULL), "pass", NULL);
+}
+
 static void what_is_missing_or_does_not_fit_is_said(void) {
     assay_evidence_set *ev = assay_evidence_new();
     assay_error err = {0};
@@ -163,4 +183,4 @@ static void what_is_missing_or_does_not_fit_is_said(void) {
 
 ASSAY_SUITE("power", TEST(normal_numbers_can_show_scale_and_parity), TEST(grouped_heads_have_the_figures_of_repeated_keys), TEST(flat_scores_cannot_show_a_scale),
             TEST(a_common_mode_hides_the_scale), TEST(equal_heads_cannot_show_their_order), TEST(one_able_fixture_is_enough),
-            TEST(a_mask_must_take_something_and_have_a_direction), TEST(what_is_missing_or_does_not_fit_is_said))
+            TEST(a_mask_must_take_something_and_have_a_direction), TEST(what_is_not_finite_has_no_power), TEST(what_is_missing_or_does_not_fit_is_said))
