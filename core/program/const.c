@@ -24,13 +24,6 @@ const assay_mil_const *assay_const_tensor(assay_program *p, const assay_tensor *
     return c;
 }
 
-const assay_mil_const *assay_const_view(assay_program *p, const assay_tensor *t) {
-    if (!assay_tensor_is_contiguous(t)) return assay_const_tensor(p, t);
-    assay_mil_const *c = new_data(p, t);
-    if (c) c->data = t->data;
-    return c;
-}
-
 const assay_mil_const *assay_const_string(assay_program *p, const char *s) {
     assay_mil_const *c = assay_arena_alloc(p->arena, sizeof *c);
     const char **one = assay_arena_alloc(p->arena, sizeof *one);

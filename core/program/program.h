@@ -126,7 +126,6 @@ assay_program *assay_program_new(int32_t spec_version);
 assay_mil_function *assay_program_add_function(assay_program *p, const char *name, const char *opset);
 const assay_mil_type *assay_type_tensor(assay_program *p, int32_t mil_dtype, uint32_t rank, const int64_t *dims);
 const assay_mil_const *assay_const_tensor(assay_program *p, const assay_tensor *t);              /* copies */
-const assay_mil_const *assay_const_view(assay_program *p, const assay_tensor *t);                /* keeps a view of contiguous memory that outlives p */
 const assay_mil_const *assay_const_string(assay_program *p, const char *s);
 assay_mil_value *assay_function_add_input(assay_program *p, assay_mil_function *f, const char *name, const assay_mil_type *type);
 /* Appends (or inserts before `before`) an op; output types come from the op table's type rule. A value name already in use
