@@ -1,6 +1,7 @@
 /* metrics/block_body.h: one vector level of the block sums. The block_*.c that includes it has set LEVEL_TABLE and WIDTH (doubles
- * in a vector: 2, 4 or 8) and defined vec, bits, load_f16, load_f32, larger and add_zeros, and look_at_halves where the machine has better than a loop. The eight lanes of a group are taken
- * WIDTH at a time, each part in a loop of its own, so that the sums of a part stay in registers and every level adds in one order. */
+ * in a vector: 2, 4 or 8) and defined vec, bits, load_f16, load_f32, larger and add_zeros, and, where the machine has
+ * better than a loop, look_at_halves with HAS_LOOK_AT_HALVES. The eight lanes of a group are taken WIDTH at a time, each part in a loop
+ * of its own, so that the sums of a part stay in registers and every level adds in one order. */
 #include "metrics/block_levels.h"
 #include "tensor/dtype.h"
 #include <string.h>
@@ -102,7 +103,6 @@ INLINE void raw_step(raw_part *s, const unsigned char *r, const unsigned char *c
 /* A block of halves is one page, where the machine's own look-ahead ends: ask for what comes half a page on. */
 enum { GROUPS_IN_LINE = 64 / (2 * ASSAY_LANES) };
 INLINE void fetch(const unsigned char *p) { __builtin_prefetch((const void *)((uintptr_t)p + 2048)); }
-
 
 /* Where a part of the lanes begins in the groups of both sides, and how many groups there are. */
 typedef struct walk {

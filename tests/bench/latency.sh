@@ -59,7 +59,9 @@ for share in 0.25 0.75; do measure "calibrate$share" 1 "$share" "$blocks"; judge
 read -r extra resolve < <(sed 's/.*gain \([-+0-9.]*\) ms (\([-+0-9.]*\) %).*/\1 \2/' "$out/costs" | awk '
     { cost[NR] = -$2; if ($2 + 0) level = 100 * $1 / $2 }
     END { extra = cost[2] > cost[1] ? 0.25 + 0.5 * (3 - cost[1]) / (cost[2] - cost[1]) : 1
-          printf "%.2f %.4f\n", extra < 0.02 ? 0.02 : extra > 50 ? 50 : extra, 0.03 * level }')
+          if (extra < 0.02) extra = 0.02
+          if (extra > 50) extra = 50
+          printf "%.2f %.4f\n", extra, 0.03 * level }')
 echo "planted: $extra multiplications, 3 % or $resolve ms; the pilot plans the blocks for it"
 found=0 planted=$((repeats < 10 ? repeats : 10))
 for i in $(seq "$first" $((first + planted - 1))); do

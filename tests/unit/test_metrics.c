@@ -276,6 +276,31 @@ static void every_level_and_type_gives_the_same_bits(void) {
     }
 }
 
+/* One peak, or one negative zero, among ones: at every place, for every level. */
+static void halves_are_counted_wherever_they_lie(void) {
+    enum { ONE = 0x3c00, MINUS_THREE = 0xc200, MINUS_ZERO = 0x8000, N = 107 }; /* a vector pair of 64, one of 32, a rest */
+    uint16_t h[N], c[N];
+    for (int i = 0; i < N; i++) h[i] = c[i] = ONE;
+    for (int i = 0; i < N * ASSAY_BLOCK_LEVELS; i++) {
+        assay_block b = {.r = h, .c = c, .type_r = ASSAY_BLOCK_F16, .type_c = ASSAY_BLOCK_F16, .n = N};
+        assay_block_sums got;
+        h[i % N] = MINUS_THREE;
+        bool here = assay_block_sum_at(i / N, &b, &got);
+        CU_ASSERT(!here || (got.peak == 3 && got.zero_r == 0 && got.zero_c == 0 && got.moved_r && !got.moved_c && got.max_d == 4));
+        h[i % N] = MINUS_ZERO;
+        here = assay_block_sum_at(i / N, &b, &got);
+        CU_ASSERT(!here || (got.peak == 1 && got.zero_r == 1 && got.moved_r));
+        h[i % N] = ONE, c[i % N] = MINUS_ZERO;
+        here = assay_block_sum_at(i / N, &b, &got);
+        CU_ASSERT(!here || (got.peak == 1 && got.zero_r == 0 && got.zero_c == 1 && !got.moved_r && got.moved_c));
+        c[i % N] = ONE;
+    }
+    for (int i = 0; i < N; i++) h[i] = (uint16_t)(i % 2 ? MINUS_ZERO : 0); /* one value, two spellings */
+    assay_block b = {.r = h, .c = h, .type_r = ASSAY_BLOCK_F16, .type_c = ASSAY_BLOCK_F16, .n = N};
+    assay_block_sums got;
+    CU_ASSERT(assay_block_sum_at(0, &b, &got) && got.zero_r == N && got.peak == 0 && !got.moved_r);
+}
+
 /* Enough blocks for several windows of several tasks: the figures may not depend on who adds up what. */
 static void threads_do_not_matter(void) {
     enum { N = (32 * 64 + 65) * 1024 + 5 };
@@ -419,7 +444,7 @@ ASSAY_SUITE("metrics", TEST(figures_of_a_hand_worked_pair), TEST(nothing_is_defi
             TEST(an_element_can_be_left_out), TEST(shapes_must_be_equal), TEST(strides_and_types_do_not_matter),
             TEST(halves_widen_exactly), TEST(slices_are_pairs_of_their_own), TEST(the_token_mean_is_taken_away),
             TEST(ulp_distances_are_counted_in_halves), TEST(ulp_distances_round_as_halves_do), TEST(elements_over_counts_nan), TEST(bits_decide_equality),
-            TEST(every_level_and_type_gives_the_same_bits), TEST(threads_do_not_matter), TEST(rest_is_the_pair_without_one),
+            TEST(every_level_and_type_gives_the_same_bits), TEST(halves_are_counted_wherever_they_lie), TEST(threads_do_not_matter), TEST(rest_is_the_pair_without_one),
             TEST(rest_of_nothing_is_undefined), TEST(further_is_the_three_together), TEST(large_doubles_are_finite), TEST(noise_is_not_divided_by_the_first_axis),
             TEST(zeros_against_zeros_have_no_psnr), TEST(identical_has_no_psnr_whatever_the_peak),
             TEST(the_peak_of_negative_outputs_is_their_magnitude), TEST(a_zero_candidate_scores_the_crest_factor_only))
